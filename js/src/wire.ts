@@ -1,0 +1,98 @@
+// What crosses between Python and the browser. Made by `python -m agentcell.wire`; change wire.py, not this.
+
+export const PROTOCOL_VERSION = 1;
+export const ACTION_MESSAGE = "agentcell_action";
+
+export type Status = "idle" | "reasoning" | "collapsed" | "complete";
+export type Clock = "running" | "stopped";
+export type StepKind = "note" | "tool" | "thinking" | "agent";
+export type StepState = "running" | "done" | "failed" | "cancelled";
+export type Expand = "auto" | "open" | "closed";
+
+export interface Step {
+  id: number;
+  parent: number | null;
+  kind: StepKind;
+  text: string;
+  tool: string | null;
+  state: StepState;
+  started: number;
+  elapsed: number | null;
+  detail: string;
+  body: string;
+}
+
+export interface Header {
+  status?: Status;
+  outcome?: string | null;
+  clock?: Clock;
+  elapsed_seconds?: number;
+  title?: string;
+  facts?: string;
+  status_line?: string;
+  sentence?: string;
+}
+
+export interface StepText {
+  id: number;
+  text: string;
+}
+
+export interface Block {
+  id: number;
+  keep: number;
+  html: string;
+}
+
+export interface Patch {
+  header?: Header;
+  steps?: Step[];
+  texts?: StepText[];
+  blocks_count?: number;
+  blocks?: Block[];
+}
+
+export interface PatchMessage {
+  type: "patch";
+  seq: number;
+  patch: Patch;
+}
+
+export interface Heartbeat {
+  type: "heartbeat";
+  seq: number;
+  elapsed_seconds: number;
+}
+
+export interface View {
+  protocol: number;
+  seq: number;
+  task: string;
+  live_steps: number;
+  expand: Expand;
+  status: Status;
+  outcome: string | null;
+  clock: Clock;
+  elapsed_seconds: number;
+  title: string;
+  facts: string;
+  status_line: string;
+  sentence: string;
+  steps: Step[];
+  blocks: string[];
+}
+
+export interface OpenAction {
+  type: "open";
+  id: string;
+  row: number | null;
+  open: boolean;
+}
+
+export interface ResyncAction {
+  type: "resync";
+  id: string;
+}
+
+export type Message = PatchMessage | Heartbeat;
+export type Action = OpenAction | ResyncAction;

@@ -1,0 +1,78 @@
+"""What agentcell raises and warns, and the checks that say so in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+
+class AgentcellError(Exception):
+    """Something that agentcell itself refuses; every other exception comes from your own code."""
+
+
+class LoadError(AgentcellError, ValueError):
+    """A saved run that cannot be read back: says which file, which line and what is wrong there."""
+
+
+class AgentcellWarning(UserWarning):
+    """A fault that agentcell met while it showed a run; the run itself went on unharmed."""
+
+
+def must_be_text(option: str, value: object) -> str:
+    """Returns `value` if it is a string.
+
+    Raises:
+        TypeError: names the option, what it must be and what it was.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{option} must be a string, not {describe(value)}")
+    return value
+
+
+def must_be_one_of(option: str, value: object, choices: Collection[str]) -> str:
+    """Returns `value` if it is one of `choices`.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: a string that is no choice.
+    """
+    names = ", ".join(repr(choice) for choice in choices)
+    if not isinstance(value, str):
+        raise TypeError(f"{option} must be one of {names}, not {describe(value)}")
+    if value not in choices:
+        raise ValueError(f"{option} must be one of {names}, not {describe(value)}")
+    return value
+
+
+def must_be_flag(option: str, value: object) -> bool:
+    """Returns `value` if it is True or False.
+
+    Raises:
+        TypeError: anything else, 0 and 1 included, because they mostly are mistakes.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{option} must be True or False, not {describe(value)}")
+    return value
+
+
+def must_be_count(option: str, value: object, *, at_least: int = 0) -> int:
+    """Returns `value` if it is a whole number that is large enough.
+
+    Raises:
+        TypeError: not an int (bool does not count).
+        ValueError: below `at_least`.
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{option} must be a whole number, not {describe(value)}")
+    if value < at_least:
+        raise ValueError(f"{option} must be {at_least} or more, not {value}")
+    return value
+
+
+def describe(value: object) -> str:
+    """A value in an error message: its type and the beginning of its repr, never more than a line."""
+    try:
+        shown = repr(value)
+    except Exception:  # a broken __repr__ must not hide the error that is being reported
+        shown = "…"
+    shown = " ".join(shown.split())
+    return f"{shown if len(shown) <= 60 else shown[:59] + '…'} ({type(value).__name__})"

@@ -1,0 +1,311 @@
+"""What can happen in a run: frozen facts, appended and never edited.
+
+A start and an end are two events, paired by an id. Names follow OpenTelemetry's GenAI conventions where these have a word
+(tool call id, input and output tokens, cache read).
+
+Before you add an event, ask three things. Can it be observed already, from the events that are there? Is it evidence, with what
+made it so, and not only an outcome? Is its name one of a few, so that somebody can count it? New fields are cheaper than new events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+Outcome: TypeAlias = Literal["answered", "failed", "cancelled", "limited"]
+"""How a run ended."""
+
+CallOutcome: TypeAlias = Literal["done", "failed", "cancelled"]
+"""How a tool call, a sub-agent or a model call ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What every event carries.
+
+    Attributes:
+        seq: Position in its log, from 0. The log gives it.
+        time: Seconds since the run's start, monotonic; never less than that of the event before.
+        agent_id: The agent that it belongs to; "" is the run's own agent.
+    """
+
+    seq: int = 0
+    time: float = 0.0
+    agent_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(Event):
+    """The block was entered. `started_at` is seconds since the epoch, for people; every other time is relative to it."""
+
+    task: str = ""
+    agent: str = "Agent"
+    model: str | None = None
+    asker: str = "you"
+    started_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded(Event):
+    """The block was left. `error_type` and `error` (one line) say why a run failed or was cancelled."""
+
+    outcome: Outcome = "answered"
+    error_type: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStarted(Event):
+    """A sub-agent took over; `agent_id` is its own id, `parent_id` the agent or the tool call that started it."""
+
+    name: str = ""
+    parent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEnded(Event):
+    """A sub-agent came back."""
+
+    outcome: CallOutcome = "done"
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStarted(Event):
+    """A request to a model; `model_call_id` pairs it with its text, thinking and end."""
+
+    model_call_id: str = ""
+    model: str | None = None
+    provider: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta(Event):
+    """More answer text. With a `model_call_id` a model wrote it and may still ask for a tool; "" is text by the user's own code."""
+
+    text: str = ""
+    model_call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingDelta(Event):
+    """More of a model's own reasoning."""
+
+    text: str = ""
+    model_call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingBlock:
+    """One closed piece of reasoning.
+
+    Attributes:
+        type: `thinking`, or `redacted_thinking` when the provider keeps the text to itself.
+        content: The text; "" when redacted.
+        signature: The provider's signature, byte-exact; it stays in Python, out of file and browser.
+        summary: Whether `content` sums the reasoning up instead of being it.
+    """
+
+    type: Literal["thinking", "redacted_thinking"] = "thinking"
+    content: str = ""
+    signature: str | None = field(default=None, repr=False, compare=False)
+    summary: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingEnded(Event):
+    """A stretch of reasoning is complete; `blocks` are its parts as the provider gave them."""
+
+    model_call_id: str = ""
+    blocks: tuple[ThinkingBlock, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingFailed(Event):
+    """A thinking handler raised; the run went on without that reasoning."""
+
+    provider: str = ""
+    handler: str = ""
+    error: str = ""
+    error_type: str = ""
+    iteration: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call, or of many.
+
+    Attributes:
+        input_tokens: All that was read, cached tokens included.
+        output_tokens: All that was written, reasoning included.
+        cache_read_tokens: The part of the input that came from a cache.
+        cache_write_tokens: The part of the input that was put into a cache.
+        reasoning_tokens: The part of the output that was reasoning.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEnded(Event):
+    """A model call is over.
+
+    Attributes:
+        usage: Its tokens, or None when the provider did not say.
+        finish_reason: The provider's own word (`stop`, `tool_use`, …), or None when the stream broke off.
+        outcome: `done`; `failed` with `error`; `cancelled` when the stream ended without its last event.
+        response_id: The provider's id of the response, so that a usage told twice counts once.
+    """
+
+    model_call_id: str = ""
+    model: str | None = None
+    usage: Usage | None = None
+    finish_reason: str | None = None
+    outcome: CallOutcome = "done"
+    error: str | None = None
+    response_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded(Event):
+    """The whole answer is known: `text` replaces what was written before, or only adds the tail that is missing."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted(Event):
+    """A tool was called. A second start with the same id says more about the same call (a resume, a replay).
+
+    Attributes:
+        call_id: The provider's tool call id, or one of ours.
+        name: The tool's name.
+        arguments: Its arguments as plain JSON values, secrets masked.
+        parent_id: The tool call inside which this one was made.
+        model_call_id: The model call that asked for it; "" when the user's own code called.
+        requested: True while only the model has asked: nobody has been seen to run it yet.
+    """
+
+    call_id: str = ""
+    name: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    parent_id: str | None = None
+    model_call_id: str = ""
+    requested: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgressed(Event):
+    """A tool that is still running reported something."""
+
+    call_id: str = ""
+    payload: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEnded(Event):
+    """A tool call is over. `result` and `error` are plain JSON values, secrets masked; `error_type` is the exception's class."""
+
+    call_id: str = ""
+    outcome: CallOutcome = "done"
+    result: Any = None
+    error: str | None = None
+    error_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseRequested(Event):
+    """The run waits on the person; the clock stands still until `PauseResumed`."""
+
+    pause_id: str = ""
+    question: str = ""
+    choices: tuple[str, ...] = ()
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseResumed(Event):
+    """The person answered."""
+
+    pause_id: str = ""
+    answer: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed(Event):
+    """Somebody decided which agent or skill goes on; `confidence` is 0 to 1."""
+
+    route: str = ""
+    confidence: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextEvaluated(Event):
+    """What the model will see was put together: which parts are in it."""
+
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted(Event):
+    """A bullet in plain words. With a `tool` it stands for a call that was made there."""
+
+    text: str = ""
+    tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached(Event):
+    """A limit (`kind`: iterations, tokens, cost, time) was reached; the run ends as `limited` if it `stops` the run."""
+
+    kind: str = ""
+    limit: float | None = None
+    actual: float | None = None
+    stops: bool = True
+
+
+AnyEvent: TypeAlias = (
+    RunStarted
+    | RunEnded
+    | AgentStarted
+    | AgentEnded
+    | ModelStarted
+    | TextDelta
+    | ThinkingDelta
+    | ThinkingEnded
+    | ThinkingFailed
+    | ModelEnded
+    | TurnEnded
+    | ToolStarted
+    | ToolProgressed
+    | ToolEnded
+    | PauseRequested
+    | PauseResumed
+    | Routed
+    | ContextEvaluated
+    | Noted
+    | LimitReached
+)
+
+EVENT_TYPES: Mapping[str, type[AnyEvent]] = {cls.__name__: cls for cls in get_args(AnyEvent)}
+"""Every kind of event by its name, as it is written in a saved run."""

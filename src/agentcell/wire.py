@@ -1,0 +1,211 @@
+"""What crosses between Python and the browser: the one source of both sides' types.
+
+`python -m agentcell.wire` prints `js/src/wire.ts`; a test compares the two. Everything here is JSON. Text is plain text unless
+its field says HTML; HTML was made safe by Python and is placed as it is.
+
+How it goes: the synced traits (`View`) hold the whole view model, so that a late view, a reloaded page and saved state have the
+truth, but they are sent only when the model opens and when the browser asks for a resync. Between, one `PatchMessage` for each
+flush brings what changed. `seq` counts the patches; a browser that misses one asks for a resync and lets patches pass until the
+traits arrive.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeAlias, TypedDict, Union, get_args, get_origin, get_type_hints
+
+PROTOCOL_VERSION = 1
+"""Raised when one side could not read what the other side of an earlier version sends."""
+
+Status: TypeAlias = Literal["idle", "reasoning", "collapsed", "complete"]
+Clock: TypeAlias = Literal["running", "stopped"]
+StepKind: TypeAlias = Literal["note", "tool", "thinking", "agent"]
+StepState: TypeAlias = Literal["running", "done", "failed", "cancelled"]
+Expand: TypeAlias = Literal["auto", "open", "closed"]
+
+
+class Step(TypedDict):
+    """One row. `id` is its place in `steps` and never changes; `parent` is the row that it belongs under.
+
+    `started` and `elapsed` are seconds; `elapsed` is null while the row runs. `detail` is faint text behind the row's own.
+    `body` is HTML that is placed when the reader opens the row; "" when there is nothing to open.
+    """
+
+    id: int
+    parent: int | None
+    kind: StepKind
+    text: str
+    tool: str | None
+    state: StepState
+    started: float
+    elapsed: float | None
+    detail: str
+    body: str
+
+
+class Header(TypedDict, total=False):
+    """What stands above and around the rows; a patch carries only the keys that changed.
+
+    `elapsed_seconds` is the time thought so far, at the moment of sending; while `clock` is running the browser counts on from
+    there. `title` is `Reasoning` while it runs (the browser puts the time behind it), else complete, like `Thought for 12s`.
+    `status_line` is the one line of what goes on now, "" for none; backticks in it mark code. `facts` is faint text like
+    `2 tools · 3.1k tokens`. `sentence` says why a run ended without an answer, "" when it has one.
+    """
+
+    status: Status
+    outcome: str | None
+    clock: Clock
+    elapsed_seconds: float
+    title: str
+    facts: str
+    status_line: str
+    sentence: str
+
+
+class StepText(TypedDict):
+    """More text at the end of a thinking row's body: plain text, shown as it is."""
+
+    id: int
+    text: str
+
+
+class Block(TypedDict):
+    """HTML for one block of the answer: keep the first `keep` UTF-16 units of what the block held, then `html`."""
+
+    id: int
+    keep: int
+    html: str
+
+
+class Patch(TypedDict, total=False):
+    """What changed since the patch before, in this order: header, steps (set by id; the next id appends), texts, blocks.
+
+    `blocks_count`, when there, cuts the list of blocks to that length before `blocks` are set.
+    """
+
+    header: Header
+    steps: list[Step]
+    texts: list[StepText]
+    blocks_count: int
+    blocks: list[Block]
+
+
+class PatchMessage(TypedDict):
+    """Python to browser, at most once each flush."""
+
+    type: Literal["patch"]
+    seq: int
+    patch: Patch
+
+
+class Heartbeat(TypedDict):
+    """Python to browser, every few seconds when there is nothing else to say: alive, and `seq` is the newest patch."""
+
+    type: Literal["heartbeat"]
+    seq: int
+    elapsed_seconds: float
+
+
+class View(TypedDict):
+    """The synced traits: the whole view model. `body` of a thinking row is its text, escaped."""
+
+    protocol: int
+    seq: int
+    task: str
+    live_steps: int
+    expand: Expand
+    status: Status
+    outcome: str | None
+    clock: Clock
+    elapsed_seconds: float
+    title: str
+    facts: str
+    status_line: str
+    sentence: str
+    steps: list[Step]
+    blocks: list[str]
+
+
+class OpenAction(TypedDict):
+    """Browser to Python: the reader opened or closed a row, or (`row` null) the whole block."""
+
+    type: Literal["open"]
+    id: str
+    row: int | None
+    open: bool
+
+
+class ResyncAction(TypedDict):
+    """Browser to Python: patches were missed, send the traits."""
+
+    type: Literal["resync"]
+    id: str
+
+
+Message: TypeAlias = PatchMessage | Heartbeat
+Action: TypeAlias = OpenAction | ResyncAction
+
+ACTION_MESSAGE = "agentcell_action"
+"""The type of the control-channel message that carries an `Action` beside the comm; content `{"model_id": …, "action": …}`."""
+
+_ALIASES: dict[str, Any] = {
+    "Status": Status,
+    "Clock": Clock,
+    "StepKind": StepKind,
+    "StepState": StepState,
+    "Expand": Expand,
+}
+_RECORDS: tuple[Any, ...] = (
+    Step,
+    Header,
+    StepText,
+    Block,
+    Patch,
+    PatchMessage,
+    Heartbeat,
+    View,
+    OpenAction,
+    ResyncAction,
+)
+_UNIONS: dict[str, Any] = {"Message": Message, "Action": Action}
+
+
+def typescript() -> str:
+    """The same types in TypeScript, as `js/src/wire.ts` holds them."""
+    lines = [
+        "// What crosses between Python and the browser. Made by `python -m agentcell.wire`; change wire.py, not this.",
+        "",
+        f"export const PROTOCOL_VERSION = {PROTOCOL_VERSION};",
+        f'export const ACTION_MESSAGE = "{ACTION_MESSAGE}";',
+        "",
+    ]
+    lines += [f"export type {name} = {_ts(alias, alias)};" for name, alias in _ALIASES.items()]
+    for record in _RECORDS:
+        optional = "" if record.__total__ else "?"
+        lines += ["", f"export interface {record.__name__} {{"]
+        lines += [f"  {key}{optional}: {_ts(hint)};" for key, hint in get_type_hints(record).items()]
+        lines += ["}"]
+    lines += [""]
+    lines += [f"export type {name} = {_ts(union)};" for name, union in _UNIONS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _ts(hint: Any, defining: Any = None) -> str:
+    for name, alias in _ALIASES.items():
+        if hint == alias and defining is None:
+            return name
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return " | ".join(f'"{value}"' for value in args)
+    if origin in (Union, UnionType):
+        return " | ".join(_ts(arg) for arg in args)
+    if origin is list:
+        return f"{_ts(args[0])}[]"
+    if hint in _RECORDS:
+        return str(hint.__name__)
+    return {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}[hint]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(typescript())
