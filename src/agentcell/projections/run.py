@@ -1,0 +1,46 @@
+"""Everything that a run shows, folded together from one log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agentcell.events import AnyEvent
+from agentcell.projections.life import LifeProjection
+from agentcell.projections.status import StatusProjection, render_status_line
+from agentcell.projections.steps import StepsProjection
+from agentcell.projections.usage import UsageProjection
+
+
+class RunProjection:
+    """The life, the status, the steps and the usage of the events it was fed."""
+
+    def __init__(self, events: Iterable[AnyEvent] = ()) -> None:
+        self.life = LifeProjection()
+        self.status = StatusProjection()
+        self.steps = StepsProjection()
+        self.usage = UsageProjection()
+        for event in events:
+            self.feed(event)
+
+    def feed(self, event: AnyEvent) -> None:
+        """Takes one event."""
+        self.life.feed(event)
+        self.status.feed(event)
+        self.steps.feed(event)
+        self.usage.feed(event)
+
+    def takes_text_quietly(self, model_call_id: str) -> bool:
+        """Whether text of this source can only make the answer grow now: then `feed_text` does, at a tenth of the cost."""
+        return self.life.takes_text_quietly(model_call_id)
+
+    def feed_text(self, text: str) -> None:
+        """Takes answer text of a source that `takes_text_quietly` says yes to."""
+        self.life.feed_text(text)
+
+    @property
+    def status_line(self) -> str:
+        """The one line of what goes on now; "" when there is nothing to say."""
+        if self.life.status not in ("idle", "reasoning"):
+            return ""
+        app_name = self.life.started.agent if self.life.started else ""
+        return render_status_line(self.status.state, app_name=app_name) or ""

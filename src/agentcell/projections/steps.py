@@ -1,0 +1,297 @@
+"""The bullets of a run: one row for each tool call, note, stretch of thinking and sub-agent, in the order of their starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from agentcell.events import (
+    AgentEnded,
+    AgentStarted,
+    AnyEvent,
+    LimitReached,
+    ModelEnded,
+    ModelStarted,
+    Noted,
+    PauseRequested,
+    PauseResumed,
+    Routed,
+    RunEnded,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingEnded,
+    ThinkingFailed,
+    ToolEnded,
+    ToolProgressed,
+    ToolStarted,
+    TurnEnded,
+)
+from agentcell.text.growing import GrowingText
+
+StepKind: TypeAlias = Literal["note", "tool", "thinking", "agent"]
+StepState: TypeAlias = Literal["running", "done", "failed", "cancelled"]
+
+BULLET_LIMIT = 100
+"""Characters of a model's text before a tool call that become a bullet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One row.
+
+    Attributes:
+        id: Its place among all rows, from 0; it never changes.
+        parent: The row that it belongs under: the tool call or the sub-agent inside which it happened.
+        kind: `note` (plain words), `tool`, `thinking` or `agent` (a sub-agent).
+        text: What it says, one line.
+        tool: The tool's name.
+        state: `running`, `done`, `failed` or `cancelled`.
+        time: Seconds from the run's start to its own.
+        ended: Seconds from the run's start to its end; None while it runs.
+        detail: What came of it, in a few words.
+        call_id: The tool call's id.
+        arguments: The tool call's arguments.
+        result: What the tool gave back.
+        progress: The newest report of a tool that runs.
+        content: The text of a stretch of thinking.
+    """
+
+    id: int
+    text: str
+    kind: StepKind = "note"
+    parent: int | None = None
+    tool: str | None = None
+    state: StepState = "running"
+    time: float = 0.0
+    ended: float | None = None
+    detail: str = ""
+    call_id: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    result: Any = None
+    progress: Any = None
+    content: str = ""
+
+    @property
+    def elapsed_seconds(self) -> float | None:
+        """How long it took; None while it runs."""
+        return None if self.ended is None else self.ended - self.time
+
+
+class StepsProjection:
+    """The rows after the events it was fed.
+
+    `changed` holds the ids of rows that are new or other than they were, in order, until the one who shows them clears it; text that
+    a stretch of thinking gained is not among it, because `thinking_text` can tell what is new there.
+    """
+
+    def __init__(self) -> None:
+        self.changed: dict[int, None] = {}
+        self.grown: dict[int, None] = {}
+        self.tools = 0
+        self._rows: list[Step] = []
+        self._calls: dict[str, int] = {}
+        self._agents: dict[str, int] = {}
+        self._pauses: dict[str, int] = {}
+        self._thinking: dict[str, int] = {}
+        self._thoughts: dict[int, GrowingText] = {}
+        self._told: set[str] = set()
+        self._drafts: dict[str, str] = {}
+        self._running: dict[int, None] = {}
+        self._open_note: dict[int | None, int] = {}
+        self._over = False
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def row(self, step_id: int) -> Step:
+        """The row with this id; a stretch of thinking with its text so far."""
+        step = self._rows[step_id]
+        thought = self._thoughts.get(step_id)
+        return step if thought is None else replace(step, content=str(thought))
+
+    def thinking_text(self, step_id: int) -> GrowingText | None:
+        """The text of a stretch of thinking; None for any other row."""
+        return self._thoughts.get(step_id)
+
+    @property
+    def rows(self) -> tuple[Step, ...]:
+        """All rows."""
+        return tuple(self.row(step.id) for step in self._rows)
+
+    def feed(self, event: AnyEvent) -> None:
+        """Takes one event. After the end nothing changes any more."""
+        if self._over:
+            return
+        match event:
+            case ThinkingDelta():
+                self._think(event)
+            case TextDelta():
+                self._draft(event)
+            case ToolStarted():
+                self._start_call(event)
+            case ToolProgressed():
+                self._change(self._calls.get(event.call_id), progress=event.payload)
+            case ToolEnded():
+                self._end_call(event)
+            case Noted() if event.text.strip() or event.tool:
+                self._note(event, event.text.strip() or str(event.tool), tool=event.tool)
+            case AgentStarted() | AgentEnded():
+                self._agent(event)
+            case ModelStarted() | ModelEnded() | ThinkingEnded() | ThinkingFailed():
+                self._model(event)
+            case PauseRequested() | PauseResumed():
+                self._pause(event)
+            case Routed():
+                sure = "" if event.confidence is None else f" ({event.confidence:.0%})"
+                self._note(event, f"Routed to {event.route}{sure}", detail=event.reason)
+            case LimitReached():
+                self._note(event, f"Reached the limit of {event.kind or 'this run'}")
+            case TurnEnded():
+                self._close_notes(event.time)
+            case RunEnded():
+                self._end(event)
+            case _:
+                pass
+
+    def _add(self, event: AnyEvent, text: str, **values: Any) -> int:
+        """Appends a row; the note that was the newest of its level is over with it."""
+        parent = values.pop("parent", None)
+        if parent is None:
+            parent = self._agents.get(event.agent_id)
+        self._close_note(parent, event.time)
+        step = Step(len(self._rows), text, parent=parent, time=event.time, **values)
+        self._rows.append(step)
+        self.changed[step.id] = None
+        if step.state == "running":
+            self._running[step.id] = None
+        return step.id
+
+    def _change(self, step_id: int | None, **values: Any) -> None:
+        if step_id is None:
+            return
+        self._rows[step_id] = replace(self._rows[step_id], **values)
+        self.changed[step_id] = None
+
+    def _finish(self, step_id: int | None, time: float, state: StepState = "done", **values: Any) -> None:
+        if step_id is not None and step_id in self._running:
+            del self._running[step_id]
+            self._change(step_id, state=state, ended=time, **values)
+
+    def _note(self, event: AnyEvent, text: str, *, tool: str | None = None, detail: str = "") -> int:
+        step_id = self._add(event, " ".join(text.split()), tool=tool, detail=detail)
+        self._open_note[self._rows[step_id].parent] = step_id
+        self.tools += tool is not None
+        return step_id
+
+    def _close_note(self, parent: int | None, time: float) -> None:
+        self._finish(self._open_note.pop(parent, None), time)
+
+    def _close_notes(self, time: float) -> None:
+        for parent in tuple(self._open_note):
+            self._close_note(parent, time)
+
+    def _think(self, event: ThinkingDelta) -> None:
+        step_id = self._thinking.get(event.model_call_id)
+        if step_id is None:
+            step_id = self._thinking[event.model_call_id] = self._add(event, "Thinking", kind="thinking")
+            self._thoughts[step_id] = GrowingText()
+            self._told.add(event.model_call_id)
+        self._thoughts[step_id].append(event.text)
+        self.grown[step_id] = None
+
+    def _end_thinking(self, model_call_id: str, time: float) -> None:
+        self._finish(self._thinking.pop(model_call_id, None), time)
+
+    def _draft(self, event: TextDelta) -> None:
+        self._end_thinking(event.model_call_id, event.time)
+        self._close_notes(event.time)
+        if not event.model_call_id:
+            return
+        draft = self._drafts.get(event.model_call_id, "")
+        # One more than the limit, so that a cut can be seen; nothing behind the first line is kept.
+        if len(draft) <= BULLET_LIMIT and "\n" not in draft:
+            self._drafts[event.model_call_id] = (draft + event.text).lstrip()[: BULLET_LIMIT + 1]
+
+    def _start_call(self, event: ToolStarted) -> None:
+        self._end_thinking(event.model_call_id, event.time)
+        words = self._drafts.pop(event.model_call_id, "").split("\n", 1)[0].strip()
+        if words:
+            self._add(event, words if len(words) <= BULLET_LIMIT else words[: BULLET_LIMIT - 1] + "…", state="done", ended=event.time)
+        known = self._calls.get(event.call_id)
+        values: dict[str, Any] = {"text": event.name, "tool": event.name, "arguments": event.arguments}
+        if known is None:
+            parent = self._calls.get(event.parent_id) if event.parent_id else None
+            self._calls[event.call_id] = self._add(event, kind="tool", call_id=event.call_id, parent=parent, **values)
+            self.tools += 1
+        else:
+            self._running[known] = None
+            self._change(known, state="running", ended=None, detail="", **values)
+
+    def _end_call(self, event: ToolEnded) -> None:
+        step_id = self._calls.get(event.call_id)
+        if event.outcome == "failed":
+            detail = ": ".join(part for part in (event.error_type, event.error) if part)
+        else:
+            detail = ""
+        self._finish(step_id, event.time, event.outcome, result=event.result, detail=detail)
+
+    def _agent(self, event: AgentStarted | AgentEnded) -> None:
+        if isinstance(event, AgentEnded):
+            self._finish(self._agents.get(event.agent_id), event.time, event.outcome, detail=event.error or "")
+        elif event.agent_id not in self._agents:
+            outer = event.parent_id or ""
+            parent = self._agents.get(outer, self._calls.get(outer))
+            step_id = self._add(event, event.name or "Sub-agent", kind="agent", parent=parent)
+            self._agents[event.agent_id] = step_id
+
+    def _model(self, event: ModelStarted | ModelEnded | ThinkingEnded | ThinkingFailed) -> None:
+        match event:
+            case ModelStarted():
+                self._drafts.pop(event.model_call_id, None)
+            case ThinkingEnded():
+                self._end_thinking(event.model_call_id, event.time)
+                self._tell_blocks(event)
+            case ThinkingFailed():
+                self._add(event, "The model's thinking could not be read", state="failed", ended=event.time, detail=event.error)
+            case ModelEnded():
+                self._end_thinking(event.model_call_id, event.time)
+                self._drafts.pop(event.model_call_id, None)
+                if event.outcome == "failed":
+                    self._add(event, "Model call failed", state="failed", ended=event.time, detail=event.error or "")
+                elif event.outcome == "cancelled" and event.error:
+                    self._add(event, "Model call broke off", state="cancelled", ended=event.time, detail=event.error)
+
+    def _tell_blocks(self, event: ThinkingEnded) -> None:
+        """Shows what no delta has told: a provider that gives its thinking whole, or keeps it to itself."""
+        if event.model_call_id in self._told:
+            return
+        content = "\n\n".join(block.content for block in event.blocks if block.content)
+        if content:
+            step_id = self._add(event, "Thinking", kind="thinking", state="done", ended=event.time)
+            self._thoughts[step_id] = GrowingText(content)
+        elif any(block.type == "redacted_thinking" for block in event.blocks):
+            self._add(event, "Thinking, kept private by the provider", kind="thinking", state="done", ended=event.time)
+
+    def _pause(self, event: PauseRequested | PauseResumed) -> None:
+        if isinstance(event, PauseRequested):
+            self._pauses[event.pause_id] = self._add(event, f"Waiting on you: {event.question}")
+        else:
+            detail = "" if event.answer is None else str(event.answer)
+            self._finish(self._pauses.pop(event.pause_id, None), event.time, detail=detail)
+
+    def _end(self, event: RunEnded) -> None:
+        self._close_notes(event.time)
+        for model_call_id in tuple(self._thinking):
+            self._end_thinking(model_call_id, event.time)
+        for step_id in tuple(self._running):
+            self._finish(step_id, event.time, "failed" if event.outcome == "failed" else "cancelled")
+        self._over = True
+
+
+def project_steps(events: Iterable[AnyEvent]) -> tuple[Step, ...]:
+    """The rows of a whole log."""
+    projection = StepsProjection()
+    for event in events:
+        projection.feed(event)
+    return projection.rows
