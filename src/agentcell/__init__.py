@@ -1,1 +1,47 @@
-"""Watch an AI agent work, live, in the notebook cell that made it."""
+"""Watch an AI agent work, live, in the notebook cell that made it.
+
+    with agentcell.watch("Why is checkout slow?") as run:
+        ...
+
+Names are imported when they are first used: `import agentcell` loads neither anywidget nor IPython nor any framework.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentcell.display import watch
+    from agentcell.errors import AgentcellError, AgentcellWarning, LoadError
+    from agentcell.recorder import Run, current_run, load
+    from agentcell.tools import tool
+    from agentcell.widget import AgentCell
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "AgentCell": "agentcell.widget",
+    "AgentcellError": "agentcell.errors",
+    "AgentcellWarning": "agentcell.errors",
+    "LoadError": "agentcell.errors",
+    "Run": "agentcell.recorder",
+    "current_run": "agentcell.recorder",
+    "load": "agentcell.recorder",
+    "tool": "agentcell.tools",
+    "watch": "agentcell.display",
+}
+
+__all__ = ["AgentCell", "AgentcellError", "AgentcellWarning", "LoadError", "Run", "current_run", "load", "tool", "watch"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'agentcell' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -76,3 +76,12 @@ def describe(value: object) -> str:
         shown = "…"
     shown = " ".join(shown.split())
     return f"{shown if len(shown) <= 60 else shown[:59] + '…'} ({type(value).__name__})"
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception says, its first line; "" when it says nothing."""
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # a broken __str__
+        return ""
+    return lines[0] if lines else ""

@@ -101,16 +101,13 @@ class LifeProjection:
             self._stale = False
         return self._answer
 
-    def takes_text_quietly(self, model_call_id: str) -> bool:
-        """Whether more text of this source can only make the answer grow, and change nothing else."""
+    @property
+    def quiet_source(self) -> str | None:
+        """The source (a `model_call_id`) whose text can only make the answer grow now, and change nothing else; None for no source."""
         newest = self._newest
-        return (
-            self.status == "collapsed"
-            and newest is not None
-            and newest.shown
-            and newest.model_call_id == model_call_id
-            and self._open.get(model_call_id) is newest
-        )
+        if self.status != "collapsed" or newest is None or self._open.get(newest.model_call_id) is not newest:
+            return None
+        return newest.model_call_id
 
     def feed(self, event: AnyEvent) -> None:
         """Takes one event. After the end nothing changes any more."""
@@ -150,7 +147,7 @@ class LifeProjection:
                 pass
 
     def feed_text(self, text: str) -> None:
-        """Takes more text of the source that `takes_text_quietly` has just said yes to."""
+        """Takes more text of the `quiet_source`, at a tenth of what `feed` costs."""
         if self._newest is not None:
             self._newest.text.append(text)
             self._answer.append(text)

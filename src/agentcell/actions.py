@@ -1,0 +1,75 @@
+"""The two roads by which a click in the browser reaches Python while a cell runs.
+
+A comm message waits until the cell is done on some kernels, a control-channel message does not; so each action comes by both, with
+one id, and counts once. Handlers run in whatever thread the kernel uses: they set something and return.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import OrderedDict
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
+
+from agentcell.wire import ACTION_MESSAGE
+
+_REMEMBERED = 256  # The second of two messages comes within seconds; a few hundred ids are plenty.
+
+
+class Actor(Protocol):
+    """Something that the browser acts on."""
+
+    def act(self, action: dict[str, Any]) -> None:
+        """Does an action, quickly."""
+
+
+class ActionDesk:
+    """Knows who is meant by an id, and which actions have been done."""
+
+    def __init__(self) -> None:
+        self._actors: WeakValueDictionary[str, Actor] = WeakValueDictionary()
+        self._done: OrderedDict[str, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def register(self, actor_id: str, actor: Actor) -> None:
+        """Makes `actor` reachable, and opens the control-channel road when this is a kernel."""
+        self._actors[actor_id] = actor
+        kernel = _kernel()
+        handlers = getattr(kernel, "control_handlers", None)
+        if isinstance(handlers, dict):
+            handlers.setdefault(ACTION_MESSAGE, self._from_control_channel)
+
+    def take(self, actor_id: str, action: Any) -> None:
+        """Does an action unless it was done already; what is not an action is passed over."""
+        if not isinstance(action, dict):
+            return
+        action_id = action.get("id")
+        if not isinstance(action_id, str):
+            return
+        with self._lock:
+            if action_id in self._done:
+                return
+            self._done[action_id] = None
+            if len(self._done) > _REMEMBERED:
+                self._done.popitem(last=False)
+        actor = self._actors.get(actor_id)
+        if actor is not None:
+            actor.act(action)
+
+    def _from_control_channel(self, stream: Any, ident: Any, message: Any) -> None:
+        content = message.get("content", {})
+        self.take(str(content.get("run_id", "")), content.get("action"))
+
+
+def _kernel() -> Any:
+    """The ipykernel that this process is, or None; nothing is imported to find out."""
+    if "ipykernel" not in sys.modules:
+        return None
+    from IPython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None)
+
+
+DESK = ActionDesk()
+"""The process's one desk."""

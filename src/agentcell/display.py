@@ -1,0 +1,169 @@
+"""watch(): a run that is shown where this code runs: as a widget in a notebook, as lines in a terminal, or not at all."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from agentcell.errors import describe, must_be_count, must_be_flag, must_be_one_of, must_be_text
+from agentcell.pacer import PACER, Pacer
+from agentcell.recorder import Run, RunOptions, Surface
+from agentcell.redact import Redact, mask_secrets
+from agentcell.snapshot import snapshot_html, snapshot_text
+
+if TYPE_CHECKING:
+    from IPython.display import DisplayHandle
+
+AGAIN = 1.0
+"""Seconds after the end until the final output is sent once more: a server that was flooded may have dropped the first."""
+
+
+def watch(
+    task: str = "",
+    *,
+    agent: str = "Agent",
+    model: str | None = None,
+    asker: str = "you",
+    live_steps: int = 4,
+    expand: Literal["auto", "open", "closed"] = "auto",
+    thinking: Literal["show", "hide"] = "show",
+    images: Literal["link", "all"] = "link",
+    persist: Literal["snapshot", "widget"] = "snapshot",
+    redact: Redact = mask_secrets,
+    display: bool = True,
+    clock: Callable[[], float] = time.monotonic,
+) -> Run:
+    """A run to be watched: `with agentcell.watch("Why is checkout slow?") as run:`.
+
+    Args:
+        task: What the agent is asked to do.
+        agent: The agent's name.
+        model: The model's name, if one name is right for the whole run.
+        asker: Who asks.
+        live_steps: How many of the newest bullets show while it runs; the others are a click away.
+        expand: `auto` opens the block while the agent reasons and folds it when the answer starts; `open` and `closed` keep it so. The
+            reader's own click always wins.
+        thinking: `hide` keeps the model's own thinking out of block, log and file.
+        images: `link` shows a picture in the answer as a link, because loading it can carry data out; `all` loads it.
+        persist: What the notebook keeps at the end: `snapshot` is HTML that needs nothing; `widget` keeps the live view as well, which
+            shows only as long as its kernel lives.
+        redact: Masks secrets in a text, before it enters the log.
+        display: False shows nothing; the traits of `run.cell` still tell everything.
+        clock: Monotonic seconds; for tests.
+
+    Raises:
+        TypeError: an option of the wrong type.
+        ValueError: an option with a value that it does not know.
+    """
+    if not callable(redact):
+        raise TypeError(f"redact must be a function that takes a text and returns one, not {describe(redact)}")
+    if not callable(clock):
+        raise TypeError(f"clock must be a function that returns seconds, not {describe(clock)}")
+    must_be_one_of("expand", expand, ("auto", "open", "closed"))
+    must_be_one_of("thinking", thinking, ("show", "hide"))
+    must_be_one_of("images", images, ("link", "all"))
+    must_be_one_of("persist", persist, ("snapshot", "widget"))
+    options = RunOptions(
+        task=must_be_text("task", task),
+        agent=must_be_text("agent", agent),
+        model=None if model is None else must_be_text("model", model),
+        asker=must_be_text("asker", asker),
+        live_steps=must_be_count("live_steps", live_steps, at_least=1),
+        expand=expand,
+        thinking=thinking,
+        images=images,
+        persist=persist,
+        redact=redact,
+    )
+    return Run(options, clock=clock, surface=_surface() if must_be_flag("display", display) else None)
+
+
+def _surface() -> Surface:
+    return NotebookSurface() if _in_kernel() else TextSurface()
+
+
+def _in_kernel() -> bool:
+    """Whether this is a Jupyter kernel; IPython is not imported to find out."""
+    if "IPython" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")
+
+
+class NotebookSurface:
+    """A run in a notebook's cell: live as a widget, and at the end as HTML in its place.
+
+    The widget is not closed, because a page that was reloaded meanwhile still asks for it.
+    """
+
+    def __init__(self, *, pacer: Pacer = PACER) -> None:
+        self._pacer = pacer
+        self._handle: DisplayHandle | None = None
+
+    def open(self, run: Run) -> None:
+        """Shows the widget, with an HTML and a text version beside it for where no widget can be."""
+        from IPython.display import display
+
+        data, metadata = run.cell._repr_mimebundle_()  # noqa: SLF001 - IPython's own protocol
+        self._handle = display(data, metadata=metadata, raw=True, display_id=True)
+
+    def close(self, run: Run) -> None:
+        """Puts the final output in the widget's place, now and once more a second later."""
+        if self._handle is None:
+            return
+        self._show_end(run)
+        self._pacer.later(AGAIN, lambda: self._show_end(run))
+
+    def _show_end(self, run: Run) -> None:
+        bundle: dict[str, Any] = {"text/html": snapshot_html(run), "text/plain": snapshot_text(run)}
+        metadata: dict[str, Any] = {}
+        if run.options.persist == "widget":
+            data, metadata = run.cell._repr_mimebundle_()  # noqa: SLF001 - IPython's own protocol
+            bundle = {**data, **bundle}
+        if self._handle is not None:
+            self._handle.update(bundle, metadata=metadata, raw=True)
+
+
+class TextSurface:
+    """A run as lines in a terminal or a log: a row when it begins and when it failed, the answer at the end."""
+
+    def __init__(self, *, pacer: Pacer = PACER, file: TextIO | None = None) -> None:
+        self._pacer = pacer
+        self._file = file
+        self._run: Run | None = None
+        self._told = 0
+        self._printing = threading.Lock()
+
+    def open(self, run: Run) -> None:
+        """Begins to print."""
+        self._run = run
+        run.subscribe(self)
+
+    def close(self, run: Run) -> None:
+        """Prints what is still missing, how it ended and the answer."""
+        self.flush()
+        print(snapshot_text(run, rows=False), file=self._file, flush=True)
+
+    def state_changed(self) -> None:
+        """Called by the run: nothing is printed for a state alone."""
+
+    def has_news(self) -> None:
+        """Called by the run in the agent's thread, which does not wait for a terminal: the pacer's thread prints."""
+        self._pacer.wake(self)
+
+    def beat(self) -> None:
+        """Nothing: a terminal needs no sign of life."""
+
+    def flush(self) -> None:
+        """Prints the rows that are new."""
+        if self._run is None:
+            return
+        with self._printing:
+            steps = self._run.steps[self._told :]
+            self._told += len(steps)
+            for step in steps:
+                print(f"  • {step.text}", file=self._file, flush=True)

@@ -1,0 +1,167 @@
+"""What a run shows, as words and safe HTML: header and rows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agentcell import wire
+from agentcell.events import Usage
+from agentcell.markup import html_text, showable, tag
+from agentcell.projections.life import LifeProjection
+from agentcell.projections.run import RunProjection
+from agentcell.projections.steps import Step
+from agentcell.text.duration import clock_text, duration_text
+
+BODY_LIMIT = 6_000
+"""Characters of one body that are shown; the whole value stays in Python."""
+
+LINE_LIMIT = 300
+"""Characters of a row's text or detail that are shown."""
+
+
+def render_header(run: RunProjection, now: float) -> wire.Header:
+    """What stands above and around the rows, at `now` seconds since the run's start."""
+    life = run.life
+    return {
+        "status": life.status,
+        "outcome": life.outcome,
+        "clock": "running" if life.ticking else "stopped",
+        "elapsed_seconds": round(life.elapsed_seconds(now), 3),
+        "title": _title(life, now),
+        "facts": _facts(run),
+        "status_line": one_line(run.status_line, LINE_LIMIT),
+        "sentence": _sentence(life),
+    }
+
+
+def render_step(step: Step) -> wire.Step:
+    """A row; the body of a stretch of thinking is not in it."""
+    return {
+        "id": step.id,
+        "parent": step.parent,
+        "kind": step.kind,
+        "text": one_line(_row_text(step), LINE_LIMIT),
+        "tool": step.tool,
+        "state": step.state,
+        "started": round(step.time, 3),
+        "elapsed": None if step.elapsed_seconds is None else round(step.elapsed_seconds, 3),
+        "detail": one_line(step.detail, LINE_LIMIT),
+        "body": "" if step.kind == "thinking" else render_body(step),
+    }
+
+
+def render_body(step: Step) -> str:
+    """What a row opens to, as HTML: what went in and what came out."""
+    if step.kind != "tool":
+        return ""
+    parts = []
+    if step.arguments:
+        parts.append(_value("in", step.arguments))
+    if step.result is not None:
+        parts.append(_value("out", step.result))
+    if step.state == "failed" and len(step.detail) > LINE_LIMIT:
+        parts.append(_value("error", step.detail))
+    return "".join(parts)
+
+
+def cut(text: str, limit: int) -> str:
+    """`text`, or its first `limit` characters and how many more there are."""
+    return text if len(text) <= limit else f"{text[:limit]}\n… {len(text) - limit:,} more characters"
+
+
+def one_line(text: str, limit: int) -> str:
+    """`text` in one line that a page can hold, cut at `limit` characters."""
+    line = " ".join(showable(text[: limit * 4]).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def tokens_text(tokens: int) -> str:
+    """A number of tokens in a few letters: `840`, `3.1k`, `12k`, `1.2M`."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= size:
+            shown = tokens / size
+            return f"{shown:.1f}{letter}" if shown < 9.95 else f"{shown:.0f}{letter}"
+    return str(tokens)
+
+
+def value_text(value: Any) -> str:
+    """A JSON value as people read it: strings bare, short values in a line, long ones indented."""
+    if isinstance(value, str):
+        return value
+    line = json.dumps(value, ensure_ascii=False)
+    return line if len(line) <= 100 else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _value(label: str, value: Any) -> str:
+    text = html_text(cut(value_text(value), BODY_LIMIT))
+    return tag("div", tag("b", label), " ", tag("pre", text), class_="ac-io")
+
+
+def _row_text(step: Step) -> str:
+    if step.kind == "tool" and step.state == "failed":
+        return f"{step.tool} failed"
+    return step.text
+
+
+def _title(life: LifeProjection, now: float) -> str:
+    if life.waiting:
+        return "Waiting on you"
+    seconds = life.elapsed_seconds(now)
+    match life.outcome:
+        case "failed":
+            return f"Failed after {duration_text(seconds)}"
+        case "cancelled":
+            return f"Stopped after {duration_text(seconds)}"
+        case "limited":
+            return f"Stopped at a limit after {duration_text(seconds)}"
+        case _ if life.status in ("idle", "reasoning"):
+            return "Reasoning"
+        case _:
+            return f"Thought for {duration_text(seconds)}"
+
+
+def _facts(run: RunProjection) -> str:
+    tools, usage = run.steps.tools, run.usage.total
+    facts = [f"{tools:,} tool{'' if tools == 1 else 's'}"] if tools else []
+    facts += [f"{tokens_text(usage.total_tokens)} tokens"] if usage != Usage() else []
+    return " · ".join(facts)
+
+
+def _sentence(life: LifeProjection) -> str:
+    """Why it ended so; "" when the answer speaks for itself."""
+    error = ": ".join(part for part in (life.error_type, life.error) if part)
+    match life.outcome:
+        case "failed":
+            return one_line(error or "It failed.", LINE_LIMIT)
+        case "cancelled":
+            return _why_cancelled(life)
+        case "limited":
+            limit = life.limit
+            kind = limit.kind if limit is not None else ""
+            return f"It reached its limit of {kind or 'work'} before it was done."
+        case "answered" if not str(life.answer).strip():
+            return "It ended without an answer."
+        case _:
+            return ""
+
+
+def _why_cancelled(life: LifeProjection) -> str:
+    match life.error_type:
+        case "KeyboardInterrupt":
+            return "You interrupted it."
+        case "CancelledError":
+            return "Its task was cancelled."
+        case "GeneratorExit":
+            return "Nobody asked for more of it."
+        case "SystemExit":
+            return "The program exited."
+        case _:
+            return one_line(life.error or "It was stopped.", LINE_LIMIT)
+
+
+def running_title(header: wire.Header) -> str:
+    """The whole first line of the header as text, the time included while the clock runs."""
+    if header["status"] in ("idle", "reasoning"):
+        return f"{header['title']} · {clock_text(header['elapsed_seconds'])}"
+    return " · ".join(part for part in (header["title"], header["facts"]) if part)

@@ -1,0 +1,217 @@
+"""A run as something to keep: HTML without scripts, plain text, markdown.
+
+The HTML goes into the notebook's file. It must be readable when a sanitizer has taken away what it likes (styles, classes, details), in
+light and in dark pages; so it sets no text colour, uses only inline styles that JupyterLab's sanitizer keeps, and says in words what
+the live view says by shape and colour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from agentcell import wire
+from agentcell.markup import html_text, tag
+from agentcell.render import running_title
+from agentcell.text.duration import short_duration_text
+
+if TYPE_CHECKING:
+    from agentcell.recorder import Run
+
+MAX_ROWS = 500
+"""Rows that a snapshot holds; of more, the newest."""
+
+MAX_BODIES = 200_000
+"""Characters of bodies, all rows together, that a snapshot holds; later rows go without."""
+
+_DIM = "opacity:0.75"
+_ROOT = "max-width:60em;line-height:1.5;text-align:left"
+_LIST = "margin:4px 0 8px 0;padding-left:22px"
+_SCROLL = "overflow-x:auto;max-width:100%"
+_PRE = (
+    "overflow-x:auto;white-space:pre-wrap;margin:4px 0 8px 0;padding:8px 10px;border-radius:6px;background:rgba(127,127,127,0.1);"
+    "font-size:90%"
+)
+_CELL = "padding:3px 14px 3px 0;border-bottom:1px solid rgba(127,127,127,0.3);text-align:left"
+# The answer's HTML was made by us, so its tags have these very forms.
+_STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"<pre>"), f'<pre style="{_PRE}">'),
+    (re.compile(r'<div class="ac-scroll">'), f'<div class="ac-scroll" style="{_SCROLL}">'),
+    (re.compile(r"<table>"), '<table style="border-collapse:collapse;margin:8px 0">'),
+    (re.compile(r"<(t[hd])>"), rf'<\1 style="{_CELL}">'),
+    (re.compile(r"<blockquote>"), '<blockquote style="margin:8px 0;padding-left:12px;border-left:3px solid rgba(127,127,127,0.4)">'),
+)
+_MARKS: Mapping[str, tuple[str, str]] = {"failed": ("✕", "#c4453c"), "cancelled": ("■", "#808080"), "limited": ("■", "#b7791f")}
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ margin: 0 auto; padding: 24px; max-width: 60em; font: 14px/1.5 system-ui, sans-serif; }}
+pre, code {{ font-family: ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace; font-size: 12.5px; }}
+p, li, td, th {{ overflow-wrap: anywhere; }}
+summary {{ cursor: pointer; min-height: 24px; }}
+</style>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def snapshot_html(run: Run, *, standalone: bool = False) -> str:
+    """The run as it is now, as HTML without scripts; with `standalone` a whole page.
+
+    Rows and the block are open where the reader has opened them.
+    """
+    view = run.view
+    view.refresh()
+    header, steps, blocks = view.header, view.steps, view.blocks
+    opened = run.opened
+    parts = []
+    if steps:
+        rows = _rows(steps, opened)
+        parts.append(tag("details", tag("summary", _heading(header)), rows, open=_is_open(run, header, opened)))
+    else:
+        parts.append(tag("div", _heading(header)))
+    if header["sentence"]:
+        parts.append(tag("p", html_text(header["sentence"]), style="margin:4px 0 4px 22px"))
+    if header["status"] != "complete":
+        parts.append(tag("p", tag("em", "This was saved before the run had ended."), style=f"margin:4px 0 4px 22px;{_DIM}"))
+    if blocks:
+        parts.append(tag("div", _styled("".join(blocks)), class_="ac-answer", dir="auto", style="margin:8px 0 4px 0"))
+    html = tag("div", *parts, class_="agentcell-snapshot", style=_ROOT)
+    if not standalone:
+        return html
+    return _PAGE.format(title=html_text(run.options.task or "Agent run"), body=_question(run) + html)
+
+
+def snapshot_text(run: Run, *, rows: bool = True) -> str:
+    """The run as it is now, as plain text; without `rows` only its heading, how it ended and the answer."""
+    view = run.view
+    view.refresh()
+    header, steps = view.header, view.steps
+    depths = _depths(steps)
+    lines = [running_title(header)]
+    if rows:
+        lines += [f"  {'  ' * depths[step['id']]}• {row_words(step)}" for step in _newest(steps)]
+    if header["sentence"]:
+        lines.append(header["sentence"])
+    answer = run.answer_text.strip("\n")
+    return "\n".join(lines) + (f"\n\n{answer}" if answer else "")
+
+
+def snapshot_markdown(run: Run) -> str:
+    """The run as it is now, as markdown: heading, bullets, and the answer as it was written."""
+    view = run.view
+    view.refresh()
+    header, steps = view.header, view.steps
+    depths = _depths(steps)
+    lines = [f"**{_escaped(header['title'])}**" + (f" · {_escaped(header['facts'])}" if header["facts"] else "")]
+    if steps:
+        lines.append("")
+        lines += [f"{'  ' * depths[step['id']]}- {_escaped(row_words(step))}" for step in _newest(steps)]
+    if header["sentence"]:
+        lines += ["", f"*{_escaped(header['sentence'])}*"]
+    answer = run.answer_text.strip("\n")
+    return "\n".join(lines) + (f"\n\n{answer}\n" if answer else "\n")
+
+
+def _question(run: Run) -> str:
+    return tag("p", tag("b", html_text(f"{run.options.asker}: ")), html_text(run.options.task)) if run.options.task else ""
+
+
+def _heading(header: wire.Header) -> str:
+    mark, colour = _MARKS.get(header["outcome"] or "", ("", ""))
+    sign = tag("span", mark, style=f"color:{colour}") + " " if mark else ""
+    facts = tag("span", html_text(f" · {header['facts']}"), style=_DIM) if header["facts"] else ""
+    return f"{sign}{tag('b', html_text(header['title']))}{facts}"
+
+
+def _is_open(run: Run, header: wire.Header, opened: Mapping[int | None, bool]) -> bool:
+    if None in opened:
+        return opened[None]
+    if run.options.expand != "auto":
+        return run.options.expand == "open"
+    return header["status"] in ("idle", "reasoning")
+
+
+def _rows(steps: Iterable[wire.Step], opened: Mapping[int | None, bool]) -> str:
+    shown = _newest(list(steps))
+    children: dict[int | None, list[wire.Step]] = {}
+    known = {step["id"] for step in shown}
+    for step in shown:
+        parent = step["parent"]
+        children.setdefault(parent if parent in known else None, []).append(step)
+    left = MAX_BODIES
+
+    def row(step: wire.Step) -> str:
+        nonlocal left
+        words = _row_html(step)
+        body = step["body"] if len(step["body"]) <= left else ""
+        left -= len(body)
+        if step["kind"] == "thinking" and body:
+            body = tag("div", body, style="white-space:pre-wrap;margin:4px 0 8px 0;" + _DIM)
+        if body:
+            words = tag("details", tag("summary", words), _styled(body), open=opened.get(step["id"], False))
+        elif step["body"]:
+            words += tag("span", " (its input and output are left out here)", style=_DIM)
+        nested = children.get(step["id"])
+        return tag("li", words, rows(nested) if nested else "")
+
+    def rows(some: list[wire.Step]) -> str:
+        return tag("ul", *(row(step) for step in some), style=_LIST)
+
+    hidden = len(list(steps)) - len(shown)
+    note = tag("p", f"… {hidden:,} earlier steps", style=f"margin:4px 0 0 22px;{_DIM}") if hidden else ""
+    return note + rows(children.get(None, []))
+
+
+def _row_html(step: wire.Step) -> str:
+    text = html_text(step["text"])
+    if step["state"] == "failed":
+        text = tag("span", "✕ ", style=f"color:{_MARKS['failed'][1]}") + tag("b", text)
+    elif step["kind"] == "agent":
+        text = tag("b", text)
+    rest = html_text(_row_rest(step))
+    return text + (tag("span", rest, style=_DIM) if rest else "")
+
+
+def row_words(step: wire.Step) -> str:
+    """A row as plain text."""
+    return step["text"] + _row_rest(step)
+
+
+def _row_rest(step: wire.Step) -> str:
+    """What stands faint behind a row's text: what came of it, how it ended if not well, and how long it took."""
+    detail = f" — {step['detail']}" if step["detail"] else ""
+    state = {"cancelled": " · stopped", "running": " · running"}.get(step["state"], "")
+    took = short_duration_text(step["elapsed"]) if step["elapsed"] is not None else ""
+    return f"{detail}{state}{f' · {took}' if took else ''}"
+
+
+def _newest(steps: Iterable[wire.Step]) -> list[wire.Step]:
+    return list(steps)[-MAX_ROWS:]
+
+
+def _depths(steps: Iterable[wire.Step]) -> dict[int, int]:
+    depths: dict[int, int] = {}
+    for step in steps:
+        parent = step["parent"]
+        depths[step["id"]] = 0 if parent is None else depths[parent] + 1
+    return depths
+
+
+def _styled(html: str) -> str:
+    for pattern, styled in _STYLES:
+        html = pattern.sub(styled, html)
+    return html
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", text)

@@ -1,0 +1,24 @@
+"""A clock that moves when it is told to."""
+
+from __future__ import annotations
+
+
+class FakeClock:
+    """Monotonic seconds for `agentcell.watch(clock=…)` and for a `Pacer` that is run by hand."""
+
+    def __init__(self, now: float = 0.0) -> None:
+        self._now = now
+
+    def __call__(self) -> float:
+        """The time now, in seconds."""
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Lets time pass.
+
+        Raises:
+            ValueError: `seconds` is negative: a monotonic clock never runs backwards.
+        """
+        if seconds < 0:
+            raise ValueError(f"seconds must be 0 or more, not {seconds}: a monotonic clock never runs backwards")
+        self._now += seconds

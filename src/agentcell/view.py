@@ -1,0 +1,210 @@
+"""The view model of one run, kept up to date, and the patch that brings a copy of it up to date.
+
+Rendering happens here and once: live view, snapshot and late views all take what is kept here.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Protocol
+
+from agentcell import wire
+from agentcell.markdown import MarkdownStream
+from agentcell.markup import html_text, tag
+from agentcell.render import render_header, render_step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any, Literal
+
+    from agentcell.projections.run import RunProjection
+    from agentcell.projections.steps import Step
+
+ANSWER_LIMIT = 200_000
+"""Characters of an answer that are shown; the whole answer stays in Python."""
+
+THINKING_LIMIT = 50_000
+"""Characters of one stretch of thinking that are shown."""
+
+
+class Source(Protocol):
+    """A run, as far as a view needs one."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held while reading from the projection."""
+
+    def catch_up(self) -> RunProjection:
+        """The projection, with everything that has come in."""
+
+    def now(self) -> float:
+        """Seconds since the run's start."""
+
+
+class ViewModel:
+    """Header, rows and answer blocks of a run, as they cross to the browser.
+
+    Attributes:
+        header: As it is now, all keys.
+        steps: All rows; a new list whenever a row changed, so that an old one can be told from it.
+        blocks: The answer's blocks as HTML; a new list whenever one changed.
+    """
+
+    def __init__(self, source: Source, *, images: Literal["link", "all"] = "link") -> None:
+        self.header: wire.Header = {}
+        self.steps: Sequence[wire.Step] = []
+        self.blocks: Sequence[str] = []
+        self._source = source
+        self._images = images
+        self._lock = threading.RLock()
+        self._answer = _Answer(images)
+        self._thoughts: dict[int, int] = {}  # characters of each stretch of thinking that are in its body
+        self._sent_header: wire.Header = {}
+        self._sent_blocks: list[str] = []
+        self._dirty_steps: dict[int, None] = {}
+        self._pieces: dict[int, list[str]] = {}
+
+    def refresh(self) -> None:
+        """Takes in what happened since the last time."""
+        with self._lock:
+            run = self._source.catch_up()
+            with self._source.lock:  # no body is rendered while this is held: the agent's thread may wait for it
+                rows, thoughts = self._take_rows(run)
+                life = run.life
+                answer = life.answer
+                over = life.rewrites != self._answer.rewrites
+                added = answer.since(0 if over else self._answer.length)
+                header = render_header(run, self._source.now())
+                rewrites = life.rewrites
+            self.header = header
+            if rows or thoughts:
+                self._take_steps(rows, thoughts)
+            if over:
+                self._answer = _Answer(self._images, rewrites)
+            if added or over:
+                self._answer.feed(added)
+                self.blocks = self._answer.blocks()
+
+    def take_patch(self) -> wire.Patch:
+        """What changed since the last patch was taken; empty when nothing did but the clock."""
+        with self._lock:
+            patch: wire.Patch = {}
+            steps = [self.steps[step_id] for step_id in sorted(self._dirty_steps)]
+            texts: list[wire.StepText] = [
+                {"id": step_id, "text": "".join(pieces)}
+                for step_id, pieces in self._pieces.items()
+                if step_id not in self._dirty_steps
+            ]
+            if steps:
+                patch["steps"] = steps
+            if texts:
+                patch["texts"] = texts
+            self._dirty_steps.clear()
+            self._pieces.clear()
+            self._patch_blocks(patch)
+            self._patch_header(patch)
+            return patch
+
+    def _take_rows(self, run: RunProjection) -> tuple[list[Step], list[tuple[int, str, int]]]:
+        steps = run.steps
+        rows = [steps.row(step_id) for step_id in steps.changed]
+        grown = dict.fromkeys(steps.grown)
+        grown.update(dict.fromkeys(row.id for row in rows if row.kind == "thinking"))
+        thoughts = []
+        for step_id in grown:
+            text = steps.thinking_text(step_id)
+            if text is not None:
+                shown = self._thoughts.get(step_id, 0)
+                thoughts.append((step_id, text.since(shown) if shown < THINKING_LIMIT else "", len(text)))
+        steps.changed.clear()
+        steps.grown.clear()
+        return rows, thoughts
+
+    def _take_steps(self, rows: list[Step], thoughts: list[tuple[int, str, int]]) -> None:
+        steps = list(self.steps)
+        for row in sorted(rows, key=lambda one: one.id):
+            step = render_step(row)
+            if row.id < len(steps):
+                if row.kind == "thinking":
+                    step["body"] = steps[row.id]["body"]
+                steps[row.id] = step
+            else:
+                steps.append(step)
+            self._dirty_steps[row.id] = None
+        for step_id, text, length in thoughts:
+            shown = self._thoughts.get(step_id, 0)
+            piece = text[: THINKING_LIMIT - shown]
+            shown = self._thoughts[step_id] = shown + len(piece)
+            step = steps[step_id] = {**steps[step_id]}
+            step["body"] += html_text(piece)
+            if length > shown:
+                step["detail"] = f"… {length - shown:,} more characters"
+                self._dirty_steps[step_id] = None
+            elif piece:
+                self._pieces.setdefault(step_id, []).append(piece)
+        self.steps = steps
+
+    def _patch_blocks(self, patch: wire.Patch) -> None:
+        sent, now = self._sent_blocks, self.blocks
+        if now is sent:
+            return
+        if len(now) < len(sent):
+            patch["blocks_count"] = len(now)
+        changed: list[wire.Block] = []
+        for block_id, html in enumerate(now):
+            before = sent[block_id] if block_id < len(sent) else ""
+            if html is not before and html != before:
+                same = _common_prefix(before, html)
+                changed.append({"id": block_id, "keep": _utf16_units(html[:same]), "html": html[same:]})
+        if changed:
+            patch["blocks"] = changed
+        self._sent_blocks = list(now)
+
+    def _patch_header(self, patch: wire.Patch) -> None:
+        before = self._sent_header
+        changed: Any = {key: value for key, value in self.header.items() if before.get(key, _NOTHING) != value}
+        only_time = set(changed) <= {"elapsed_seconds"}
+        if changed and (patch or not only_time):
+            patch["header"] = changed
+            # The browser counts on from this, so it goes along whenever something goes.
+            patch["header"]["elapsed_seconds"] = self.header["elapsed_seconds"]
+            self._sent_header = self.header
+
+
+_NOTHING = object()
+
+
+class _Answer:
+    """The answer as blocks, up to the limit, and a last block that says how much more there is."""
+
+    def __init__(self, images: Literal["link", "all"], rewrites: int = 0) -> None:
+        self.rewrites = rewrites
+        self.length = 0
+        self._stream = MarkdownStream(images=images)
+
+    def feed(self, text: str) -> None:
+        if self.length < ANSWER_LIMIT:
+            self._stream.feed(text[: ANSWER_LIMIT - self.length])
+        self.length += len(text)
+
+    def blocks(self) -> list[str]:
+        more = self.length - ANSWER_LIMIT
+        note = [tag("p", f"… {more:,} more characters", class_="ac-cut")] if more > 0 else []
+        return [*self._stream.blocks, *note]
+
+
+def _common_prefix(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:  # halving compares at C speed
+        middle = (low + high + 1) // 2
+        if one.startswith(other[:middle]):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _utf16_units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

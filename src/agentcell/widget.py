@@ -1,0 +1,234 @@
+"""AgentCell: the widget in the cell. It has the traits, sends the patches and takes the reader's actions."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import deque
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, cast
+
+import anywidget
+import traitlets
+
+from agentcell import wire
+from agentcell.actions import DESK
+from agentcell.pacer import PACER, Pacer
+
+if TYPE_CHECKING:
+    from agentcell.recorder import Run
+
+
+class Projected(traitlets.TraitType[Any, Any]):
+    """A trait that tells the truth whenever it is read: it asks the run, and its observers hear when the answer is another one."""
+
+    def __init__(self, default: Any, read: Callable[[AgentCell], Any], help: str) -> None:  # noqa: A002 - traitlets' own word
+        super().__init__(default, read_only=True, help=help)
+        self._read = read
+
+    def get(self, obj: Any, cls: Any = None) -> Any:
+        """The value now."""
+        obj.bring_up_to_date(self.name)
+        return super().get(obj, cls)
+
+    def read(self, cell: AgentCell) -> Any:
+        """The value as the run has it."""
+        return self._read(cell)
+
+
+def _header(key: str) -> Callable[[AgentCell], Any]:
+    return lambda cell: cast("dict[str, Any]", cell.view.header)[key]
+
+
+@cache
+def _static(name: str) -> str:
+    # As text, not as a path: anywidget would watch a path in a development checkout from a thread of its own.
+    return resources.files("agentcell").joinpath("static", name).read_text(encoding="utf-8")
+
+
+class AgentCell(anywidget.AnyWidget):
+    """One run, live in a notebook's cell; and, without any notebook, the traits that a test asserts.
+
+    `status` and `outcome` change at once. The other traits are brought up to date when a flush is due and whenever they are read, so
+    a read right after a call already tells the truth. All are read-only, and none is sent when it changes: patches carry them.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+
+    @traitlets.default("_esm")
+    def _default_esm(self) -> str:
+        return _static("widget.js")
+
+    @traitlets.default("_css")
+    def _default_css(self) -> str:
+        return _static("widget.css")
+
+    run_id = traitlets.Unicode(help="Who is meant by an action from the browser.").tag(sync=True)
+    protocol = traitlets.Int(wire.PROTOCOL_VERSION, help="The version of the messages.").tag(sync=True)
+    seq = traitlets.Int(0, help="The number of patches sent so far.").tag(sync=True)
+    task = traitlets.Unicode(help="What the agent was asked to do.").tag(sync=True)
+    live_steps = traitlets.Int(4, help="How many of the newest rows show while it runs.").tag(sync=True)
+    expand = traitlets.Unicode("auto", help="`auto`, `open` or `closed`: whether the block shows its rows.").tag(sync=True)
+
+    status = Projected("idle", lambda cell: cell.run.status, "`idle`, `reasoning`, `collapsed` or `complete`.").tag(sync=True)
+    outcome = Projected(
+        None, lambda cell: cell.run.outcome, "`answered`, `failed`, `cancelled` or `limited`; None before the end."
+    ).tag(sync=True)
+    elapsed_seconds = Projected(0.0, lambda cell: cell.run.elapsed_seconds, "Seconds spent reasoning.").tag(sync=True)
+    clock = Projected("stopped", _header("clock"), "Whether the clock is `running` or `stopped`.").tag(sync=True)
+    title = Projected("Reasoning", _header("title"), "The header's words, like `Thought for 12s`.").tag(sync=True)
+    facts = Projected("", _header("facts"), "Faint words behind the title, like `2 tools · 3.1k tokens`.").tag(sync=True)
+    status_line = Projected("", _header("status_line"), 'What goes on now, in one line; "" for nothing.').tag(sync=True)
+    sentence = Projected("", _header("sentence"), 'Why it ended without an answer; "" when it has one.').tag(sync=True)
+    steps = Projected([], lambda cell: cell.view.steps, "All rows (`wire.Step`), the whole history.").tag(sync=True)
+    blocks = Projected([], lambda cell: cell.view.blocks, "The answer as blocks of safe HTML.").tag(sync=True)
+    answer = Projected("", lambda cell: cell.run.answer_text, "The answer as markdown; it stays in Python.")
+    usage = Projected({}, lambda cell: cell.read_usage(), "Tokens: `input_tokens`, `output_tokens`, …; it stays in Python.")
+
+    def __init__(self, run: Run, *, pacer: Pacer = PACER) -> None:
+        self.run = run
+        self.view = run.view
+        self._pacer = pacer
+        self._reading = threading.local()
+        self._sending = threading.RLock()
+        options = run.options
+        # Before the model opens, so that the first message holds the truth.
+        self._ready = True
+        self.view.refresh()
+        self.view.take_patch()
+        for name in _PROJECTED:
+            self.bring_up_to_date(name, fresh=True)
+        super().__init__(
+            run_id=uuid.uuid4().hex,
+            task=options.task,
+            live_steps=options.live_steps,
+            expand=options.expand,
+        )
+        _answer_on_any_shell(self.comm)
+        DESK.register(self.run_id, self)
+        self.on_msg(self._take_message)
+        run.subscribe(self)
+        if run.status != "complete":
+            pacer.add(self)
+
+    # What the run tells
+
+    def state_changed(self) -> None:
+        """Called by the run, in the thread of whoever made it change: `status` and `outcome` are true at once."""
+        self.bring_up_to_date("status")
+        self.bring_up_to_date("outcome")
+        if self.run.outcome is not None:
+            self._pacer.remove(self)
+
+    def has_news(self) -> None:
+        """Called by the run, in the agent's thread: only says that a flush is due."""
+        self._pacer.wake(self)
+
+    # What the pacer asks
+
+    def flush(self) -> None:
+        """Brings all traits up to date and sends one patch with what changed, if anything did."""
+        with self._sending:
+            self.view.refresh()
+            for name in _PROJECTED:
+                self.bring_up_to_date(name, fresh=True)
+            patch = self.view.take_patch()
+            if patch:
+                self.seq += 1
+                message: wire.PatchMessage = {"type": "patch", "seq": self.seq, "patch": patch}
+                self.send(message)
+
+    def beat(self) -> None:
+        """Says that the run lives, and how long it has been thinking."""
+        with self._sending:
+            message: wire.Heartbeat = {
+                "type": "heartbeat",
+                "seq": self.seq,
+                "elapsed_seconds": round(self.run.elapsed_seconds, 3),
+            }
+            self.send(message)
+
+    # What the browser does
+
+    def act(self, action: dict[str, Any]) -> None:
+        """Does an action of the reader; comes from any thread."""
+        match action:
+            case {"type": "open", "row": int() | None as row, "open": bool(is_open)}:
+                self.run.opened[row] = is_open
+            case {"type": "resync"}:
+                with self._sending:
+                    self._resend()
+            case _:
+                pass
+
+    def _take_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        DESK.take(self.run_id, content)
+
+    def _resend(self) -> None:
+        """Sends all traits: what patches have brought, and what they would bring next."""
+        self.view.refresh()
+        self.view.take_patch()
+        for name in _PROJECTED:
+            self.bring_up_to_date(name, fresh=True)
+        self.send_state(list(wire.View.__annotations__))
+
+    # Traits
+
+    def bring_up_to_date(self, name: str, *, fresh: bool = False) -> None:
+        """Asks the run for a trait's value and tells the observers when it is another one.
+
+        Args:
+            name: The trait.
+            fresh: Whether the view was refreshed a moment ago.
+        """
+        if not self._is_ready() or name in self._being_read():
+            return
+        self._being_read().add(name)
+        try:
+            if not fresh and name in _VIEWED:
+                self.view.refresh()
+            self.set_trait(name, _PROJECTED[name].read(self))
+        finally:
+            self._being_read().discard(name)
+
+    def read_usage(self) -> dict[str, int]:
+        """The run's usage as a dict."""
+        usage = self.run.usage
+        return {name: getattr(usage, name) for name in (*usage.__slots__, "total_tokens")}
+
+    def _is_ready(self) -> bool:
+        return self.__dict__.get("_ready", False)
+
+    def _being_read(self) -> set[str]:
+        names: set[str] | None = getattr(self._reading, "names", None)
+        if names is None:
+            names = self._reading.names = set()
+        return names
+
+    def _should_send_property(self, key: str, value: Any) -> bool:
+        """Nothing is sent when it changes: patches carry it, and `send_state` sends all when all is asked for."""
+        return False
+
+    def _repr_mimebundle_(self, **_options: Any) -> Any:
+        bundle = super()._repr_mimebundle_()
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        return {**(data or {}), "text/plain": self.run.to_text(), "text/html": self.run.to_html()}, metadata
+
+
+_PROJECTED: dict[str, Projected] = {
+    name: trait for name, trait in AgentCell.class_traits().items() if isinstance(trait, Projected)
+}
+_VIEWED = frozenset({"clock", "title", "facts", "status_line", "sentence", "steps", "blocks"})
+
+
+def _answer_on_any_shell(comm: Any) -> None:
+    """Lets messages from the browser come in on a thread of their own while the cell runs.
+
+    ipykernel 7.4 sends them to the shell that last published on the comm, which is the one that is busy; without this attribute it
+    goes by the front end's own choice, as 7.0 to 7.3 do. Other kernels do not know it.
+    """
+    if getattr(comm, "_reply_subshell_for", None) is not None:
+        comm._reply_subshell_for = None  # noqa: SLF001 - there is no public switch
