@@ -50,6 +50,7 @@ export interface Patch {
   texts?: StepText[];
   blocks_count?: number;
   blocks?: Block[];
+  blocks_added?: string[];
 }
 
 export interface PatchMessage {

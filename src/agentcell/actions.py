@@ -57,7 +57,7 @@ class ActionDesk:
         if actor is not None:
             actor.act(action)
 
-    def _from_control_channel(self, stream: Any, ident: Any, message: Any) -> None:
+    def _from_control_channel(self, _stream: Any, _ident: Any, message: Any) -> None:
         content = message.get("content", {})
         self.take(str(content.get("run_id", "")), content.get("action"))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from agentcell.errors import describe, must_be_count, must_be_flag, must_be_one_of, must_be_text
@@ -15,6 +14,8 @@ from agentcell.redact import Redact, mask_secrets
 from agentcell.snapshot import snapshot_html, snapshot_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from IPython.display import DisplayHandle
 
 AGAIN = 1.0
@@ -44,12 +45,12 @@ def watch(
         model: The model's name, if one name is right for the whole run.
         asker: Who asks.
         live_steps: How many of the newest bullets show while it runs; the others are a click away.
-        expand: `auto` opens the block while the agent reasons and folds it when the answer starts; `open` and `closed` keep it so. The
-            reader's own click always wins.
+        expand: `auto` opens the block while the agent reasons and folds it when the answer starts; `open` and `closed` keep it
+            so. The reader's own click always wins.
         thinking: `hide` keeps the model's own thinking out of block, log and file.
         images: `link` shows a picture in the answer as a link, because loading it can carry data out; `all` loads it.
-        persist: What the notebook keeps at the end: `snapshot` is HTML that needs nothing; `widget` keeps the live view as well, which
-            shows only as long as its kernel lives.
+        persist: What the notebook keeps at the end: `snapshot` is HTML that needs nothing; `widget` keeps the live view as well,
+            which shows only as long as its kernel lives.
         redact: Masks secrets in a text, before it enters the log.
         display: False shows nothing; the traits of `run.cell` still tell everything.
         clock: Monotonic seconds; for tests.
@@ -108,8 +109,9 @@ class NotebookSurface:
         """Shows the widget, with an HTML and a text version beside it for where no widget can be."""
         from IPython.display import display
 
-        data, metadata = run.cell._repr_mimebundle_()  # noqa: SLF001 - IPython's own protocol
-        self._handle = display(data, metadata=metadata, raw=True, display_id=True)
+        data, metadata = run.cell._repr_mimebundle_()
+        show: Callable[..., DisplayHandle] = display
+        self._handle = show(data, metadata=metadata, raw=True, display_id=True)
 
     def close(self, run: Run) -> None:
         """Puts the final output in the widget's place, now and once more a second later."""
@@ -122,10 +124,11 @@ class NotebookSurface:
         bundle: dict[str, Any] = {"text/html": snapshot_html(run), "text/plain": snapshot_text(run)}
         metadata: dict[str, Any] = {}
         if run.options.persist == "widget":
-            data, metadata = run.cell._repr_mimebundle_()  # noqa: SLF001 - IPython's own protocol
+            data, metadata = run.cell._repr_mimebundle_()
             bundle = {**data, **bundle}
         if self._handle is not None:
-            self._handle.update(bundle, metadata=metadata, raw=True)
+            replace: Callable[..., None] = self._handle.update
+            replace(bundle, metadata=metadata, raw=True)
 
 
 class TextSurface:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 class AgentcellError(Exception):
@@ -72,7 +75,7 @@ def describe(value: object) -> str:
     """A value in an error message: its type and the beginning of its repr, never more than a line."""
     try:
         shown = repr(value)
-    except Exception:  # a broken __repr__ must not hide the error that is being reported
+    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide the error that is being reported
         shown = "…"
     shown = " ".join(shown.split())
     return f"{shown if len(shown) <= 60 else shown[:59] + '…'} ({type(value).__name__})"
@@ -82,6 +85,6 @@ def first_line(error: BaseException) -> str:
     """What an exception says, its first line; "" when it says nothing."""
     try:
         lines = str(error).strip().splitlines()
-    except Exception:  # a broken __str__
+    except Exception:  # noqa: BLE001 - a broken __str__
         return ""
     return lines[0] if lines else ""

@@ -4,14 +4,17 @@ A start and an end are two events, paired by an id. Names follow OpenTelemetry's
 (tool call id, input and output tokens, cache read).
 
 Before you add an event, ask three things. Can it be observed already, from the events that are there? Is it evidence, with what
-made it so, and not only an outcome? Is its name one of a few, so that somebody can count it? New fields are cheaper than new events.
+made it so, and not only an outcome? Is its name one of a few, so that somebody can count it? A new field is cheaper than a new
+event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Outcome: TypeAlias = Literal["answered", "failed", "cancelled", "limited"]
 """How a run ended."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentcell.errors import LoadError, describe
 from agentcell.events import EVENT_TYPES, AnyEvent, TextDelta, ThinkingBlock, ThinkingDelta, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 FORMAT = "agentcell.run"
 VERSION = 1

@@ -7,12 +7,14 @@ as one text with the times and lengths of its pieces, and become events again wh
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from agentcell.events import AnyEvent, TextDelta, ThinkingDelta
 from agentcell.text.growing import GrowingText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 Delta: TypeAlias = TextDelta | ThinkingDelta
 
@@ -94,7 +96,6 @@ class EventLog:
         if run is None or not run.takes(kind, agent_id, model_call_id):
             run = self._open = _DeltaRun(self._length, kind, agent_id, model_call_id)
             self._items.append(run)
-        if time > self._time:
-            self._time = time
+        self._time = max(self._time, time)
         run.append(self._time, text)
         self._length += 1

@@ -13,10 +13,12 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agentcell.errors import AgentcellWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 INTERVAL = 0.05
 """Seconds between two flushes of one run, at the least."""

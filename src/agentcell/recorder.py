@@ -1,23 +1,20 @@
 """Run: what people and adapters call while an agent works; it alone knows the clock, the ids, the locks and the context.
 
-The agent's thread only appends: it reads the clock and puts one small tuple into an inbox that needs no lock. Folding, rendering and
-sending happen on the pacer's thread, or when somebody reads. Only what changes the run's state is folded at once, so that `status` and
-`outcome` are true right after the call.
+The agent's thread only appends: it reads the clock and puts one small tuple into an inbox that needs no lock. Folding, rendering
+and sending happen on the pacer's thread, or when somebody reads. Only what changes the run's state is folded at once, so that
+`status` and `outcome` are true right after the call.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agentcell.errors import AgentcellError, AgentcellWarning, first_line, must_be_text
@@ -40,15 +37,19 @@ from agentcell.events import (
     Usage,
 )
 from agentcell.log import EventLog
-from agentcell.projections.life import Status
 from agentcell.projections.run import RunProjection
-from agentcell.projections.steps import Step
 from agentcell.redact import Redact, mask_secrets, plain
 from agentcell.tool_call import INTERRUPTIONS, ToolCall
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+
     from typing_extensions import Self
 
+    from agentcell.projections.life import Status
+    from agentcell.projections.steps import Step
     from agentcell.view import ViewModel
     from agentcell.widget import AgentCell
 
@@ -189,9 +190,7 @@ class Run:
     async def __aenter__(self) -> Self:
         return self.__enter__()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.__exit__(kind, error, trace)
 
     # What happens
@@ -280,7 +279,7 @@ class Run:
         return f"ac_{next(self._ids)}"
 
     def claim_call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """The id of a call that a model asked for and nobody runs yet, with this name and if possible these arguments; else a new one."""
+        """The id of a call of this name that a model asked for and nobody runs yet, best with these arguments; else a new id."""
         with self.lock:
             asked = [call for call in self._requested.values() if call.name == name]
             if not asked:
@@ -297,7 +296,9 @@ class Run:
     def report_unknown(self, kind: str) -> None:
         """Counts an event of a shape that nobody knows, and warns about the first of its kind."""
         self._unknown[kind] = self._unknown.get(kind, 0) + 1
-        self._warn_once(f"events of this shape pass through but are not shown, because agentcell does not know it: {kind}", key=kind)
+        self._warn_once(
+            f"events of this shape pass through but are not shown, because agentcell does not know it: {kind}", key=kind
+        )
 
     def subscribe(self, watcher: Watcher) -> None:
         """Tells `watcher` of news from now on."""
@@ -325,7 +326,7 @@ class Run:
 
     @property
     def elapsed_seconds(self) -> float:
-        """Seconds spent reasoning; they stand still while the answer is written, while the run waits on the person and after the end."""
+        """Seconds spent reasoning; they stand still while the answer is written, while the run waits on you and after the end."""
         run = self.catch_up()
         with self.lock:
             return run.life.elapsed_seconds(self.now())
@@ -406,7 +407,7 @@ class Run:
         state = self.outcome or self.status
         return f"<agentcell.Run {self.options.task!r}: {state}, {len(self.steps)} steps>"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
         return {"text/plain": self.to_text(), "text/html": self.to_html()}
 
     # What can be kept
@@ -455,12 +456,13 @@ class Run:
 
     def _fold(self) -> None:
         """Moves the inbox into the log and the projections."""
+        # First of all: what comes in from here on is news again, also when there is nothing to fold now.
+        self._told = False
         if not self._inbox:
             return
         with self.lock:
             life = self.projection.life
             before = life.status, life.outcome
-            self._told = False
             self._drain()
             changed = before != (life.status, life.outcome)
         if changed:

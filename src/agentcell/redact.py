@@ -79,8 +79,8 @@ class _Copy:
         except Exception:  # noqa: BLE001 - somebody else's function; fails closed
             return MASK
 
-    def value(self, value: Any, depth: int) -> Any:  # noqa: PLR0911 - one line for each kind of value
-        if value is None or isinstance(value, bool | int) and type(value) in (bool, int):
+    def value(self, value: Any, depth: int) -> Any:
+        if value is None or type(value) in (bool, int):
             return value
         if type(value) is str:
             return self.text(value)
@@ -96,7 +96,9 @@ class _Copy:
             if isinstance(value, list | tuple | set | frozenset):
                 return [self.value(item, depth + 1) for item in value]
             if dataclasses.is_dataclass(value) and not isinstance(value, type):
-                return {item.name: self.named(item.name, getattr(value, item.name), depth + 1) for item in dataclasses.fields(value)}
+                return {
+                    item.name: self.named(item.name, getattr(value, item.name), depth + 1) for item in dataclasses.fields(value)
+                }
             dump = getattr(type(value), "model_dump", None)  # pydantic's models, the SDKs' own objects among them
             if callable(dump):
                 return self.value(dump(value, mode="json"), depth + 1)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentcell import wire
 from agentcell.events import Usage
 from agentcell.markup import html_text, showable, tag
-from agentcell.projections.life import LifeProjection
-from agentcell.projections.run import RunProjection
-from agentcell.projections.steps import Step
 from agentcell.text.duration import clock_text, duration_text
+
+if TYPE_CHECKING:
+    from agentcell import wire
+    from agentcell.projections.life import LifeProjection
+    from agentcell.projections.run import RunProjection
+    from agentcell.projections.steps import Step
 
 BODY_LIMIT = 6_000
 """Characters of one body that are shown; the whole value stays in Python."""

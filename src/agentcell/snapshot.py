@@ -1,22 +1,23 @@
 """A run as something to keep: HTML without scripts, plain text, markdown.
 
-The HTML goes into the notebook's file. It must be readable when a sanitizer has taken away what it likes (styles, classes, details), in
-light and in dark pages; so it sets no text colour, uses only inline styles that JupyterLab's sanitizer keeps, and says in words what
-the live view says by shape and colour.
+The HTML goes into the notebook's file. It must be readable when a sanitizer has taken away what it likes (styles, classes,
+details), in light and in dark pages; so it sets no text colour, uses only inline styles that JupyterLab's sanitizer keeps, and says
+in words what the live view says by shape and colour.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from agentcell import wire
 from agentcell.markup import html_text, tag
 from agentcell.render import running_title
 from agentcell.text.duration import short_duration_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentcell import wire
     from agentcell.recorder import Run
 
 MAX_ROWS = 500
@@ -40,7 +41,10 @@ _STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r'<div class="ac-scroll">'), f'<div class="ac-scroll" style="{_SCROLL}">'),
     (re.compile(r"<table>"), '<table style="border-collapse:collapse;margin:8px 0">'),
     (re.compile(r"<(t[hd])>"), rf'<\1 style="{_CELL}">'),
-    (re.compile(r"<blockquote>"), '<blockquote style="margin:8px 0;padding-left:12px;border-left:3px solid rgba(127,127,127,0.4)">'),
+    (
+        re.compile(r"<blockquote>"),
+        '<blockquote style="margin:8px 0;padding-left:12px;border-left:3px solid rgba(127,127,127,0.4)">',
+    ),
 )
 _MARKS: Mapping[str, tuple[str, str]] = {"failed": ("✕", "#c4453c"), "cancelled": ("■", "#808080"), "limited": ("■", "#b7791f")}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import ContextVar, Token
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from agentcell.errors import first_line
@@ -12,6 +11,7 @@ from agentcell.events import CallOutcome, ToolEnded, ToolProgressed, ToolStarted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -33,20 +33,20 @@ class ToolCall:
     def __init__(self, run: Run, name: str, arguments: Mapping[str, Any]) -> None:
         self.name = name
         self.call_id = ""
-        self._run = run
+        self.run = run
         self._arguments = arguments
         self._token: Token[ToolCall | None] | None = None
         self._ended = False
 
     def __enter__(self) -> Self:
         outer = _inside.get()
-        self.call_id = self._run.claim_call(self.name, self._arguments)
-        self._run.record(
+        self.call_id = self.run.claim_call(self.name, self._arguments)
+        self.run.record(
             ToolStarted(
                 call_id=self.call_id,
                 name=self.name,
                 arguments=self._arguments,
-                parent_id=outer.call_id if outer is not None and outer._run is self._run else None,
+                parent_id=outer.call_id if outer is not None and outer.run is self.run else None,
             )
         )
         self._token = _inside.set(self)
@@ -70,16 +70,12 @@ class ToolCall:
     async def __aenter__(self) -> Self:
         return self.__enter__()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.__exit__(kind, error, trace)
 
     def progress(self, payload: Any) -> None:
         """Reports that the call goes on: a text, or a mapping whose `message` is one."""
-        self._run.record(
-            ToolProgressed(call_id=self.call_id, payload={"message": payload} if isinstance(payload, str) else payload)
-        )
+        self.run.record(ToolProgressed(call_id=self.call_id, payload={"message": payload} if isinstance(payload, str) else payload))
 
     def result(self, value: Any) -> None:
         """Records what the tool gave back; the call is done with it."""
@@ -95,6 +91,4 @@ class ToolCall:
     def _end(self, outcome: CallOutcome, *, result: Any = None, error: str | None = None, error_type: str | None = None) -> None:
         if not self._ended:
             self._ended = True
-            self._run.record(
-                ToolEnded(call_id=self.call_id, outcome=outcome, result=result, error=error, error_type=error_type)
-            )
+            self.run.record(ToolEnded(call_id=self.call_id, outcome=outcome, result=result, error=error, error_type=error_type))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from agentcell.errors import describe
 from agentcell.recorder import current_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,7 +38,7 @@ def tool(function: Callable[P, R] | None = None, /, *, name: str | None = None) 
 def _recorded(function: Callable[P, R], name: str | None) -> Callable[P, R]:
     if not callable(function):
         raise TypeError(f"@agentcell.tool goes on a function, not on {describe(function)}")
-    label = name or getattr(function, "__name__", type(function).__name__)
+    label = name or str(getattr(function, "__name__", type(function).__name__))
     arguments_of = _argument_reader(function)
 
     if inspect.iscoroutinefunction(function):

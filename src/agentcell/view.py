@@ -8,8 +8,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Protocol
 
-from agentcell import wire
-from agentcell.markdown import MarkdownStream
+from agentcell.markdown_stream import MarkdownStream
 from agentcell.markup import html_text, tag
 from agentcell.render import render_header, render_step
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, Literal
 
+    from agentcell import wire
     from agentcell.projections.run import RunProjection
     from agentcell.projections.steps import Step
 
@@ -152,13 +152,14 @@ class ViewModel:
         if len(now) < len(sent):
             patch["blocks_count"] = len(now)
         changed: list[wire.Block] = []
-        for block_id, html in enumerate(now):
-            before = sent[block_id] if block_id < len(sent) else ""
+        for block_id, (before, html) in enumerate(zip(sent, now, strict=False)):
             if html is not before and html != before:
                 same = _common_prefix(before, html)
                 changed.append({"id": block_id, "keep": _utf16_units(html[:same]), "html": html[same:]})
         if changed:
             patch["blocks"] = changed
+        if len(now) > len(sent):
+            patch["blocks_added"] = list(now[len(sent) :])
         self._sent_blocks = list(now)
 
     def _patch_header(self, patch: wire.Patch) -> None:

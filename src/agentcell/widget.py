@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections import deque
-from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +16,10 @@ from agentcell.actions import DESK
 from agentcell.pacer import PACER, Pacer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentcell.recorder import Run
+    from agentcell.view import ViewModel
 
 
 class Projected(traitlets.TraitType[Any, Any]):
@@ -45,14 +46,14 @@ def _header(key: str) -> Callable[[AgentCell], Any]:
 @cache
 def _static(name: str) -> str:
     # As text, not as a path: anywidget would watch a path in a development checkout from a thread of its own.
-    return resources.files("agentcell").joinpath("static", name).read_text(encoding="utf-8")
+    return resources.files("agentcell").joinpath("static").joinpath(name).read_text(encoding="utf-8")
 
 
 class AgentCell(anywidget.AnyWidget):
     """One run, live in a notebook's cell; and, without any notebook, the traits that a test asserts.
 
-    `status` and `outcome` change at once. The other traits are brought up to date when a flush is due and whenever they are read, so
-    a read right after a call already tells the truth. All are read-only, and none is sent when it changes: patches carry them.
+    `status` and `outcome` change at once. The other traits are brought up to date when a flush is due and whenever they are read,
+    so a read right after a call already tells the truth. All are read-only, and none is sent when it changes: patches carry them.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
@@ -77,7 +78,7 @@ class AgentCell(anywidget.AnyWidget):
     outcome = Projected(
         None, lambda cell: cell.run.outcome, "`answered`, `failed`, `cancelled` or `limited`; None before the end."
     ).tag(sync=True)
-    elapsed_seconds = Projected(0.0, lambda cell: cell.run.elapsed_seconds, "Seconds spent reasoning.").tag(sync=True)
+    elapsed_seconds = Projected(0.0, lambda cell: round(cell.run.elapsed_seconds, 3), "Seconds spent reasoning.").tag(sync=True)
     clock = Projected("stopped", _header("clock"), "Whether the clock is `running` or `stopped`.").tag(sync=True)
     title = Projected("Reasoning", _header("title"), "The header's words, like `Thought for 12s`.").tag(sync=True)
     facts = Projected("", _header("facts"), "Faint words behind the title, like `2 tools · 3.1k tokens`.").tag(sync=True)
@@ -87,6 +88,9 @@ class AgentCell(anywidget.AnyWidget):
     blocks = Projected([], lambda cell: cell.view.blocks, "The answer as blocks of safe HTML.").tag(sync=True)
     answer = Projected("", lambda cell: cell.run.answer_text, "The answer as markdown; it stays in Python.")
     usage = Projected({}, lambda cell: cell.read_usage(), "Tokens: `input_tokens`, `output_tokens`, …; it stays in Python.")
+
+    run: Run
+    view: ViewModel
 
     def __init__(self, run: Run, *, pacer: Pacer = PACER) -> None:
         self.run = run
@@ -147,7 +151,7 @@ class AgentCell(anywidget.AnyWidget):
             message: wire.Heartbeat = {
                 "type": "heartbeat",
                 "seq": self.seq,
-                "elapsed_seconds": round(self.run.elapsed_seconds, 3),
+                "elapsed_seconds": self.elapsed_seconds,
             }
             self.send(message)
 
@@ -200,7 +204,7 @@ class AgentCell(anywidget.AnyWidget):
         return {name: getattr(usage, name) for name in (*usage.__slots__, "total_tokens")}
 
     def _is_ready(self) -> bool:
-        return self.__dict__.get("_ready", False)
+        return bool(self.__dict__.get("_ready", False))
 
     def _being_read(self) -> set[str]:
         names: set[str] | None = getattr(self._reading, "names", None)
@@ -208,7 +212,7 @@ class AgentCell(anywidget.AnyWidget):
             names = self._reading.names = set()
         return names
 
-    def _should_send_property(self, key: str, value: Any) -> bool:
+    def _should_send_property(self, key: str, value: Any) -> bool:  # noqa: ARG002 - ipywidgets' own
         """Nothing is sent when it changes: patches carry it, and `send_state` sends all when all is asked for."""
         return False
 
@@ -218,9 +222,7 @@ class AgentCell(anywidget.AnyWidget):
         return {**(data or {}), "text/plain": self.run.to_text(), "text/html": self.run.to_html()}, metadata
 
 
-_PROJECTED: dict[str, Projected] = {
-    name: trait for name, trait in AgentCell.class_traits().items() if isinstance(trait, Projected)
-}
+_PROJECTED: dict[str, Projected] = {name: trait for name, trait in AgentCell.class_traits().items() if isinstance(trait, Projected)}
 _VIEWED = frozenset({"clock", "title", "facts", "status_line", "sentence", "steps", "blocks"})
 
 

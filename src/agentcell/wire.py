@@ -71,7 +71,7 @@ class StepText(TypedDict):
 
 
 class Block(TypedDict):
-    """HTML for one block of the answer: keep the first `keep` UTF-16 units of what the block held, then `html`."""
+    """A block of the answer that changed: keep the first `keep` UTF-16 units of the HTML that it held, then comes `html`."""
 
     id: int
     keep: int
@@ -81,7 +81,8 @@ class Block(TypedDict):
 class Patch(TypedDict, total=False):
     """What changed since the patch before, in this order: header, steps (set by id; the next id appends), texts, blocks.
 
-    `blocks_count`, when there, cuts the list of blocks to that length before `blocks` are set.
+    `blocks_count`, when there, cuts the list of blocks to that length first; then `blocks` change blocks that are there, and
+    `blocks_added` come behind them.
     """
 
     header: Header
@@ -89,6 +90,7 @@ class Patch(TypedDict, total=False):
     texts: list[StepText]
     blocks_count: int
     blocks: list[Block]
+    blocks_added: list[str]
 
 
 class PatchMessage(TypedDict):

@@ -54,9 +54,7 @@ class _Reader:
         if self._open_model_call:
             yield ModelEnded(model_call_id=self._open_model_call, outcome="cancelled")
         self._open_model_call = self._next_model_call()
-        yield ModelStarted(
-            model_call_id=self._open_model_call, model=_text(payload, "model"), provider=_text(payload, "provider")
-        )
+        yield ModelStarted(model_call_id=self._open_model_call, model=_text(payload, "model"), provider=_text(payload, "provider"))
 
     def _llm_end(self, payload: Payload) -> Iterator[Event]:
         yield ModelEnded(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from agentcell.events import AnyEvent
 from agentcell.projections.life import LifeProjection
 from agentcell.projections.status import StatusProjection, render_status_line
 from agentcell.projections.steps import StepsProjection
 from agentcell.projections.usage import UsageProjection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentcell.events import AnyEvent
 
 
 class RunProjection:

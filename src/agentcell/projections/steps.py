@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agentcell.events import (
     AgentEnded,
@@ -28,6 +27,9 @@ from agentcell.events import (
     TurnEnded,
 )
 from agentcell.text.growing import GrowingText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 StepKind: TypeAlias = Literal["note", "tool", "thinking", "agent"]
 StepState: TypeAlias = Literal["running", "done", "failed", "cancelled"]
@@ -81,8 +83,8 @@ class Step:
 class StepsProjection:
     """The rows after the events it was fed.
 
-    `changed` holds the ids of rows that are new or other than they were, in order, until the one who shows them clears it; text that
-    a stretch of thinking gained is not among it, because `thinking_text` can tell what is new there.
+    `changed` holds the ids of rows that are new or other than they were, in order, until the one who shows them clears it. `grown`
+    does the same for stretches of thinking that gained text: `thinking_text` tells what is new there.
     """
 
     def __init__(self) -> None:
@@ -217,7 +219,9 @@ class StepsProjection:
         self._end_thinking(event.model_call_id, event.time)
         words = self._drafts.pop(event.model_call_id, "").split("\n", 1)[0].strip()
         if words:
-            self._add(event, words if len(words) <= BULLET_LIMIT else words[: BULLET_LIMIT - 1] + "…", state="done", ended=event.time)
+            self._add(
+                event, words if len(words) <= BULLET_LIMIT else words[: BULLET_LIMIT - 1] + "…", state="done", ended=event.time
+            )
         known = self._calls.get(event.call_id)
         values: dict[str, Any] = {"text": event.name, "tool": event.name, "arguments": event.arguments}
         if known is None:
@@ -230,10 +234,7 @@ class StepsProjection:
 
     def _end_call(self, event: ToolEnded) -> None:
         step_id = self._calls.get(event.call_id)
-        if event.outcome == "failed":
-            detail = ": ".join(part for part in (event.error_type, event.error) if part)
-        else:
-            detail = ""
+        detail = ": ".join(part for part in (event.error_type, event.error) if part) if event.outcome == "failed" else ""
         self._finish(step_id, event.time, event.outcome, result=event.result, detail=detail)
 
     def _agent(self, event: AgentStarted | AgentEnded) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from agentcell.events import AnyEvent, ModelEnded, ModelStarted, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 UNKNOWN_MODEL = "unknown"
 

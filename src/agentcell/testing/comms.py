@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import comm
 from comm.base_comm import BaseComm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class RecordingComm(BaseComm):
@@ -18,15 +20,15 @@ class RecordingComm(BaseComm):
         self._messages = messages
         super().__init__(*args, **kwargs)
 
-    def publish_msg(self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **keys: Any) -> None:
+    def publish_msg(self, msg_type: str, data: Any = None, *_rest: Any, **keys: Any) -> None:
         """Keeps a message, as JSON made it: what cannot be sent fails here as it would fail there."""
         kept = json.loads(json.dumps(data if data is not None else {}, ensure_ascii=False, allow_nan=False).encode())
-        self._messages.append({"msg_type": msg_type, "data": kept, **keys})
+        self._messages.append({**keys, "msg_type": msg_type, "data": kept})
 
 
 @contextmanager
 def recorded_comms() -> Iterator[list[dict[str, Any]]]:
-    """Inside, widgets that are made send to the list that this gives: `with recorded_comms() as messages:`."""
+    """Lets widgets that are made inside send to a list, which it gives."""
     messages: list[dict[str, Any]] = []
     before = comm.create_comm
     comm.create_comm = lambda *args, **kwargs: RecordingComm(*args, messages=messages, **kwargs)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 MINUTE = 60
 HOUR = 3600
 
 
 def clock_text(seconds: float) -> str:
     """A running clock: whole seconds, never rounded up. `0s`, `9s`, `1m 0s`, `1h 2m`."""
-    whole = max(0, int(seconds)) if seconds == seconds else 0  # NaN is not equal to itself
+    whole = 0 if math.isnan(seconds) else max(0, int(seconds))
     if whole < MINUTE:
         return f"{whole}s"
     if whole < HOUR:
@@ -23,6 +25,6 @@ def duration_text(seconds: float) -> str:
 
 def short_duration_text(seconds: float) -> str:
     """The time behind a row: tenths below ten seconds (`0.8s`), then as the clock shows it."""
-    if seconds != seconds or seconds < 0.05:
+    if math.isnan(seconds) or seconds < 0.05:
         return ""
     return f"{seconds:.1f}s" if seconds < 9.95 else clock_text(seconds)
