@@ -12,12 +12,13 @@ ROOT = Path(__file__).resolve().parents[1] / "src" / "agentcell"
 ALLOWED = {
     "errors": set(),
     "events": set(),
+    "fields": {"events", "errors"},
     "wire": set(),
     "markup": set(),
     "text": {"errors"},
     "redact": {"errors"},
     "log": {"events", "text"},
-    "jsonl": {"events", "log", "errors"},
+    "jsonl": {"events", "fields", "log", "errors"},
     "thinking": {"events", "errors", "text"},
     "projections": {"events", "errors", "text"},
     "markdown": {"markup", "errors"},
@@ -32,6 +33,7 @@ ALLOWED = {
     # Run is the face of the whole: what it offers to show or read itself it imports only when it is asked for.
     "recorder": {
         "events",
+        "fields",
         "log",
         "projections",
         "redact",
