@@ -190,8 +190,8 @@ SECRET_NAMES = """
     connection_string connectionString
 """
 OTHER_NAMES = """
-    query token_count tokens max_tokens input_tokens next_page_token tokenizer password_length secretary author authorized keyboard key
-    keys api cookies_enabled passenger pass compass bypass pwd monkey id session public_key primary_key sort_key path
+    query token_count tokens max_tokens input_tokens next_page_token tokenizer password_length secretary author authorized keyboard
+    key keys api cookies_enabled passenger pass compass bypass pwd monkey id session public_key primary_key sort_key path
 """
 
 
