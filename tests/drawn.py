@@ -31,7 +31,7 @@ _PLAIN = {
     str: texts,
     bool: st.booleans(),
     int: st.integers(-LARGEST, LARGEST),
-    float: st.floats(-1e18, 1e18) | st.integers(-LARGEST, LARGEST),
+    float: st.floats(allow_nan=False, allow_infinity=False) | st.integers(-LARGEST, LARGEST),
     Mapping: st.dictionaries(texts, json_values, max_size=3),
 }
 

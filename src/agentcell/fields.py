@@ -95,12 +95,16 @@ def _rule(hint: Any) -> tuple[_Test, str]:
     return _PLAIN[origin or hint]
 
 
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and abs(value) <= _LARGEST
+
+
 _PLAIN: Mapping[Any, tuple[_Test, str]] = {
     Any: (lambda _: True, "anything"),
     types.NoneType: (lambda value: value is None, "None"),
     str: (lambda value: isinstance(value, str), "a string"),
     bool: (lambda value: isinstance(value, bool), "True or False"),
-    int: (lambda value: type(value) is int and abs(value) <= _LARGEST, "a whole number of at most 64 bits"),
-    float: (lambda value: type(value) in (int, float) and abs(value) <= _LARGEST and math.isfinite(value), "a finite number"),
+    int: (_is_whole, "a whole number of at most 64 bits"),
+    float: (lambda value: _is_whole(value) or (type(value) is float and math.isfinite(value)), "a finite number"),
     Mapping: (lambda value: isinstance(value, Mapping), "a mapping"),
 }

@@ -8,21 +8,22 @@ and sending happen on the pacer's thread, or when somebody reads. Only what chan
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import time
 from collections import deque
-from contextvars import ContextVar, Token
+from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from agentcell.errors import AgentcellError, describe_error, first_line, must_be_text, warn
+from agentcell.errors import AgentcellError, describe, describe_error, first_line, must_be_text, warn
 from agentcell.events import (
     AnyEvent,
-    LimitReached,
     ModelStarted,
     Noted,
     Outcome,
-    PauseRequested,
+    PauseResumed,
     RunEnded,
     RunStarted,
     TextDelta,
@@ -34,14 +35,14 @@ from agentcell.events import (
     TurnEnded,
     Usage,
 )
+from agentcell.fields import checked
 from agentcell.log import EventLog
 from agentcell.projections.run import RunProjection
 from agentcell.redact import Redact, mask_secrets, plain
 from agentcell.tool_call import INTERRUPTIONS, ToolCall
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from types import TracebackType
 
     from typing_extensions import Self
@@ -51,16 +52,50 @@ if TYPE_CHECKING:
     from agentcell.view import ViewModel
     from agentcell.widget import AgentCell
 
-_current: ContextVar[Run | None] = ContextVar("agentcell_run", default=None)
+
+_DELTAS = (TextDelta, ThinkingDelta)
+
+
+@dataclass(slots=True)
+class _Block:
+    """The block of a run: the block around it, and the run as long as it has not been left."""
+
+    run: Run | None
+    around: _Block | None
+
+    @classmethod
+    def here(cls) -> _Block | None:
+        """The innermost block around this code that has not been left."""
+        block = _current.get()
+        while block is not None and block.run is None:
+            block = block.around
+        return block
+
+    @classmethod
+    def disown_all(cls) -> None:
+        """In a forked child: its copies of the runs around this code are shown by nobody, and it is outside of them."""
+        block = _current.get()
+        while block is not None:
+            if block.run is not None:
+                block.run.disown()
+            block = block.around
+        _current.set(None)
+
+
+_current: ContextVar[_Block | None] = ContextVar("agentcell_block", default=None)
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Block.disown_all)
 
 
 def current_run() -> Run | None:
-    """The run whose block this code is in; None outside.
+    """The run whose block this code is in; None outside, and when that block has been left meanwhile.
 
     It is found through `contextvars`: nested functions, asyncio tasks and threads that copy the context see the same run, and two
     runs side by side never see each other.
     """
-    return _current.get()
+    block = _Block.here()
+    return None if block is None else block.run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +167,7 @@ class Run:
         self._quiet_source: str | None = None
         self._requested: dict[str, ToolStarted] = {}
         self._ids = itertools.count(1)
-        self._token: Token[Run | None] | None = None
+        self._block: _Block | None = None
         self._view: ViewModel | None = None
         self._cell: AgentCell | None = None
         self._faults: dict[str, int] = {}
@@ -153,10 +188,11 @@ class Run:
     # The block
 
     def __enter__(self) -> Self:
-        if self._start is not None:
+        if self._start is not None or len(self._log):
             raise AgentcellError("a run is entered once: call agentcell.watch(...) again for another one")
         self._start = self._clock()
-        self._token = _current.set(self)
+        self._block = _Block(self, _Block.here())
+        _current.set(self._block)
         options = self.options
         started = RunStarted(
             task=options.task,
@@ -167,23 +203,30 @@ class Run:
         )
         self._put(started)
         if self._surface is not None:
-            with self._guarding("showing the run"):
-                self._surface.open(self)
+            try:
+                with self._guarding("showing the run"):
+                    self._surface.open(self)
+            except BaseException as error:  # an interrupt: Python does not leave a block that it could not enter
+                self.__exit__(type(error), error, error.__traceback__)
+                raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._block is None:
+            raise self._not_entered()
+        if self._block.run is None:
+            return
         try:
-            self._end(error)
+            with self._guarding("ending the run"):
+                self._end(error)
             if self._surface is not None:
                 with self._guarding("showing how the run ended"):
                     self._surface.close(self)
         finally:
-            if self._token is not None:
-                try:
-                    _current.reset(self._token)
-                except ValueError:  # left in another context than entered, as a generator may be
-                    if _current.get() is self:
-                        _current.set(None)
+            self._block.run = None
+            # In another context than the one that was entered, as a generator may be, there may be nothing to clear away.
+            if _current.get() is self._block:
+                _current.set(_Block.here())
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -230,6 +273,8 @@ class Run:
 
     def tool_call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
         """As `tool`, with the arguments as a mapping."""
+        if not isinstance(arguments, Mapping):
+            raise TypeError(f"a tool's arguments must be a mapping, not {describe(arguments)}")
         return ToolCall(self, must_be_text("a tool's name", name), arguments)
 
     def stream(self, source: Any) -> Any:
@@ -250,24 +295,26 @@ class Run:
     def record(self, event: AnyEvent) -> None:
         """Appends an event; `seq` and `time` are set here, values are copied as plain JSON and secrets masked.
 
-        A `ToolStarted` with an id that is known tells more about the same call.
+        A `ToolStarted` with an id that is known tells more about the same call. What is no event, or holds what its fields do not
+        allow, is reported as a fault and left out.
         """
         if self._start is None:
             raise self._not_entered()
-        if isinstance(event, TextDelta | ThinkingDelta):
-            if not event.text or (self.options.thinking == "hide" and isinstance(event, ThinkingDelta)):
+        if isinstance(event, _DELTAS) and type(event.text) is type(event.model_call_id) is type(event.agent_id) is str:
+            is_text = isinstance(event, TextDelta)
+            if not event.text or not (is_text or self.options.thinking == "show"):
                 return
             self._inbox.append((self._clock(), event))
-            if self._quiet_source == event.model_call_id and isinstance(event, TextDelta):
+            if self._quiet_source == event.model_call_id and is_text:
                 if not self._told:
                     self._tell()
             else:
                 self._settle()
             return
+        if isinstance(event, ThinkingDelta | ThinkingEnded) and self.options.thinking == "hide":
+            return
         with self._guarding("recording an event"):
-            event = self._cleaned(event)
-            if isinstance(event, ThinkingEnded) and self.options.thinking == "hide":
-                return
+            event = checked(self._cleaned(event))
             with self.lock:
                 self._follow_requests(event)
             self._put(event)
@@ -310,17 +357,28 @@ class Run:
         self._fold()
         return self.projection
 
+    def disown(self) -> None:
+        """In a forked child: lets go of what shows the run, and of locks that another thread may have held when it forked."""
+        self.lock = threading.RLock()
+        self._making = threading.RLock()
+        self._watchers = []
+        self._surface = None
+
     # What can be read
 
     @property
     def status(self) -> Status:
         """`idle` before the block, then `reasoning`, `collapsed` while the answer is written, `complete` after the end."""
-        return self.catch_up().life.status
+        run = self.catch_up()
+        with self.lock:  # another thread may have taken the newest event and be about to fold it
+            return run.life.status
 
     @property
     def outcome(self) -> Outcome | None:
         """`answered`, `failed`, `cancelled` or `limited`; None before the end."""
-        return self.catch_up().life.outcome
+        run = self.catch_up()
+        with self.lock:
+            return run.life.outcome
 
     @property
     def elapsed_seconds(self) -> float:
@@ -353,7 +411,9 @@ class Run:
     @property
     def usage(self) -> Usage:
         """The tokens of all model calls so far."""
-        return self.catch_up().usage.total
+        run = self.catch_up()
+        with self.lock:
+            return run.usage.total
 
     @property
     def events(self) -> tuple[AnyEvent, ...]:
@@ -471,8 +531,8 @@ class Run:
     def _drain(self) -> None:
         take, log, projection = self._inbox.popleft, self._log, self.projection
         start = self._start or 0.0
-        quiet = self._quiet_source
-        while self._inbox:
+        quiet = projection.life.quiet_source
+        for _ in range(len(self._inbox)):  # not until it is empty: somebody may write faster than this folds
             moment, what = take()
             if isinstance(what, str):
                 if quiet == "":
@@ -495,29 +555,35 @@ class Run:
         self._quiet_source = quiet
 
     def _end(self, error: BaseException | None) -> None:
+        life = self.catch_up().life
+        if life.status == "complete":  # an adapter knew it first
+            return
         outcome: Outcome = "answered"
         error_type = line = None
         if error is not None:
             outcome = "cancelled" if isinstance(error, INTERRUPTIONS) else "failed"
-            error_type, line = type(error).__name__, self.options.redact(first_line(error))
-        elif self.catch_up().life.limit is not None:
+            error_type, line = type(error).__name__, first_line(error)
+        elif life.limit is not None:
             outcome = "limited"
-        self._put(RunEnded(outcome=outcome, error_type=error_type, error=line))
+        ended = RunEnded(outcome=outcome, error_type=error_type, error=line)
+        self._put(self._cleaned(ended))
 
     def _cleaned(self, event: AnyEvent) -> AnyEvent:
         """The event with its values as plain JSON and without secrets."""
         redact = self.options.redact
         match event:
             case ToolStarted():
-                return replace(event, arguments=plain(event.arguments, redact=redact))
+                arguments = plain(event.arguments, redact=redact)
+                # A model may have asked with something else than the mapping that a tool takes.
+                return replace(event, arguments=arguments if isinstance(arguments, dict) else {"arguments": arguments})
             case ToolProgressed():
                 return replace(event, payload=plain(event.payload, redact=redact))
             case ToolEnded():
                 return replace(event, result=plain(event.result, redact=redact), error=plain(event.error, redact=redact))
             case Noted():
                 return replace(event, text=plain(event.text, redact=redact))
-            case RunStarted() | RunEnded() | PauseRequested() | LimitReached():
-                return event
+            case PauseResumed():
+                return replace(event, answer=plain(event.answer, redact=redact))
             case _:
                 return replace(event, error=plain(event.error, redact=redact)) if hasattr(event, "error") else event
 
@@ -527,7 +593,7 @@ class Run:
         When the model is asked again it has got its results, from code that was not watched: those calls are over.
         """
         match event:
-            case ToolStarted(requested=True):
+            case ToolStarted(requested=True) if event.call_id:
                 self._requested[event.call_id] = event
             case ToolStarted() | ToolEnded():
                 self._requested.pop(event.call_id, None)

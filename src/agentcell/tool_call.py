@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from agentcell.errors import first_line
+from agentcell.errors import AgentcellError, first_line, must_be_text
 from agentcell.events import CallOutcome, ToolEnded, ToolProgressed, ToolStarted
 
 if TYPE_CHECKING:
@@ -28,6 +28,13 @@ class ToolCall:
 
     Leaving the block by an exception records a failed call (a cancelled one for an interrupt or a cancellation), and the exception
     goes on. Leaving it without `result` or `fail` records that the call is done.
+
+    Attributes:
+        name: The tool's name.
+        call_id: The call's id; "" before the block.
+        run: The run that it belongs to.
+        around: The call inside whose block this one's was entered.
+        left: Whether the block has been left.
     """
 
     def __init__(self, run: Run, name: str, arguments: Mapping[str, Any]) -> None:
@@ -35,29 +42,33 @@ class ToolCall:
         self.call_id = ""
         self.run = run
         self._arguments = arguments
-        self._token: Token[ToolCall | None] | None = None
+        self.around: ToolCall | None = None
+        self.left = False
         self._ended = False
 
     def __enter__(self) -> Self:
-        outer = _inside.get()
+        if self.call_id:
+            raise AgentcellError("a tool call is entered once: call run.tool(...) again for another one")
+        self.around = _inside.get()
         self.call_id = self.run.claim_call(self.name, self._arguments)
         self.run.record(
             ToolStarted(
                 call_id=self.call_id,
                 name=self.name,
                 arguments=self._arguments,
-                parent_id=outer.call_id if outer is not None and outer.run is self.run else None,
+                parent_id=self.around.call_id if self.around is not None and self.around.run is self.run else None,
             )
         )
-        self._token = _inside.set(self)
+        _inside.set(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._token is not None:
-            try:
-                _inside.reset(self._token)
-            except ValueError:  # left in another context than entered: a generator that somebody else closed
-                _inside.set(None)
+        self.left = True
+        if _inside.get() is self:  # it is not where the block is left in another context than entered, as a generator may be
+            around = self.around
+            while around is not None and around.left:
+                around = around.around
+            _inside.set(around)
         if error is None:
             self._end("done")
         else:
@@ -75,6 +86,7 @@ class ToolCall:
 
     def progress(self, payload: Any) -> None:
         """Reports that the call goes on: a text, or a mapping whose `message` is one."""
+        self._must_be_entered()
         self.run.record(ToolProgressed(call_id=self.call_id, payload={"message": payload} if isinstance(payload, str) else payload))
 
     def result(self, value: Any) -> None:
@@ -86,9 +98,14 @@ class ToolCall:
         if isinstance(error, BaseException):
             self._end("failed", error=first_line(error), error_type=type(error).__name__)
         else:
-            self._end("failed", error=str(error))
+            self._end("failed", error=must_be_text("what call.fail is given, if no exception,", error))
 
     def _end(self, outcome: CallOutcome, *, result: Any = None, error: str | None = None, error_type: str | None = None) -> None:
+        self._must_be_entered()
         if not self._ended:
             self._ended = True
             self.run.record(ToolEnded(call_id=self.call_id, outcome=outcome, result=result, error=error, error_type=error_type))
+
+    def _must_be_entered(self) -> None:
+        if not self.call_id:
+            raise AgentcellError("a tool call records inside its block only: use `with run.tool(...) as call:`")

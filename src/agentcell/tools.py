@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
-from agentcell.errors import describe
+from agentcell.errors import describe, must_be_text
 from agentcell.recorder import current_run
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ def tool(function: Callable[P, R] | None = None, /, *, name: str | None = None) 
         name: What the call is called; the function's own name if not given.
 
     Raises:
-        TypeError: what was decorated cannot be called.
+        TypeError: what was decorated cannot be called, or the name is no string.
     """
+    if name is not None:
+        must_be_text("the name for @agentcell.tool", name)
     if function is None:
         return lambda wrapped: _recorded(wrapped, name)
     return _recorded(function, name)
