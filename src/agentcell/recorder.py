@@ -531,7 +531,7 @@ class Run:
     def _drain(self) -> None:
         take, log, projection = self._inbox.popleft, self._log, self.projection
         start = self._start or 0.0
-        quiet = projection.life.quiet_source
+        quiet = projection.quiet_source
         for _ in range(len(self._inbox)):  # not until it is empty: somebody may write faster than this folds
             moment, what = take()
             if isinstance(what, str):
@@ -551,7 +551,7 @@ class Run:
             event = log.append(replace(what, time=moment - start))
             with self._guarding("following the run"):
                 projection.feed(event)
-            quiet = projection.life.quiet_source
+            quiet = projection.quiet_source
         self._quiet_source = quiet
 
     def _end(self, error: BaseException | None) -> None:

@@ -106,7 +106,7 @@ class LifeProjection:
 
     @property
     def quiet_source(self) -> str | None:
-        """The source (a `model_call_id`) whose text can now do nothing but make the answer grow; None for no source."""
+        """The source (a `model_call_id`) whose text can now do nothing here but make the answer grow; None for no source."""
         newest = self._newest
         if self.status != "collapsed" or newest is None or self._open.get(newest.model_call_id) is not newest:
             return None

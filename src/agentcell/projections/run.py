@@ -33,8 +33,16 @@ class RunProjection:
         self.steps.feed(event)
         self.usage.feed(event)
 
+    @property
+    def quiet_source(self) -> str | None:
+        """The source (a `model_call_id`) whose text can now do nothing but make the answer grow; None for no source."""
+        source = self.life.quiet_source
+        if source is None or not (self.steps.indifferent_to(source) and self.status.indifferent_to(source)):
+            return None
+        return source
+
     def feed_text(self, text: str) -> None:
-        """Takes more text of `life.quiet_source`, at a tenth of what `feed` costs."""
+        """Takes more text of `quiet_source`, at a tenth of what `feed` costs."""
         self.life.feed_text(text)
 
     @property

@@ -130,6 +130,11 @@ class StatusProjection:
             case _:
                 pass
 
+    def indifferent_to(self, model_call_id: str) -> bool:
+        """Whether more text of this model call changes nothing: nobody waits for it, or enough of it is here."""
+        draft = self._drafts.get(model_call_id) if model_call_id else None
+        return draft is None or (self._partial_limit is not None and draft.length >= self._partial_limit)
+
     @property
     def state(self) -> StatusState | None:
         """What goes on after the events so far, None for nothing."""
