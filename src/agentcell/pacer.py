@@ -52,9 +52,9 @@ class Pacer:
         self._threaded = start
         self._woken = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._targets: dict[Flushable, float] = {}  # when each may flush again
-        self._last_words: dict[Flushable, float] = {}
-        self._due: dict[Flushable, None] = {}
+        self._targets: dict[Flushable, float] = {}  # when each may flush again; one that nobody watches is here until then
+        self._last_words: dict[Flushable, float] = {}  # when each that is watched said something
+        self._due: dict[Flushable, float] = {}  # since when each has news
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._next_slot = 0.0
@@ -73,11 +73,12 @@ class Pacer:
             self._last_words.pop(target, None)
             if target not in self._due:
                 self._targets.pop(target, None)
+            self._woken.notify()  # the thread may have nothing to wait for any more
 
     def wake(self, target: Flushable) -> None:
         """Says that `target` has news. Takes a microsecond, from any thread."""
         with self._woken:
-            self._due[target] = None
+            self._due.setdefault(target, self._clock())
             self._targets.setdefault(target, 0.0)
             self._run_thread()
 
@@ -100,44 +101,51 @@ class Pacer:
     def _next_action(self, now: float) -> Callable[[], None] | None:
         if self._timers and self._timers[0][0] <= now:
             return _guarded(heapq.heappop(self._timers)[2])
+        for target in self._resting():
+            if self._targets[target] <= now:
+                del self._targets[target]
         if self._next_slot > now:
             return None
-        for target in self._due:
-            if self._targets[target] <= now:
-                del self._due[target]
-                self._next_slot = now + 1 / MESSAGES_A_SECOND
-                return lambda: self._flush(target)
-        for target, spoken in self._last_words.items():
-            if now - spoken >= HEARTBEAT:
-                self._last_words[target] = now
-                self._next_slot = now + 1 / MESSAGES_A_SECOND
-                return _guarded(target.beat)
+        flush = next((target for target in self._due if self._targets[target] <= now), None)
+        beat = min(self._last_words, key=self._last_words.__getitem__, default=None)
+        if beat is not None and self._last_words[beat] + HEARTBEAT <= (now if flush is None else min(now, self._due[flush])):
+            self._last_words[beat] = now
+            self._next_slot = now + 1 / MESSAGES_A_SECOND
+            return _guarded(beat.beat)
+        if flush is not None:
+            del self._due[flush]
+            self._next_slot = now + 1 / MESSAGES_A_SECOND
+            return lambda: self._flush(flush)
         return None
+
+    def _resting(self) -> list[Flushable]:
+        """Those that nobody watches any more, and that are kept only so that they do not flush again too soon."""
+        return [target for target in self._targets if target not in self._last_words and target not in self._due]
 
     def _flush(self, target: Flushable) -> None:
         began = self._clock()
         _guarded(target.flush)()
         ended = self._clock()
         with self._woken:
+            self._targets[target] = max(began + INTERVAL, ended + _SHARE * (ended - began))
             if target in self._last_words:
-                self._targets[target] = max(began + INTERVAL, ended + _SHARE * (ended - began))
                 self._last_words[target] = ended
-            elif target not in self._due:
-                self._targets.pop(target, None)
 
     def _wait(self, now: float) -> float | None:
         times = [when for when, _, _ in self._timers[:1]]
         times += [max(self._next_slot, min(self._targets[target] for target in self._due))] if self._due else []
         times += [max(self._next_slot, min(self._last_words.values()) + HEARTBEAT)] if self._last_words else []
+        times += [self._targets[target] for target in self._resting()]
         return max(0.0, min(times) - now) if times else None
 
     def _run_thread(self) -> None:
         """With the lock held: sees to it that somebody does what is due."""
         if not self._threaded:
             return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="agentcell-pacer", daemon=True)
-            self._thread.start()
+        if self._thread is None or not self._thread.is_alive():
+            thread = threading.Thread(target=self._work, name="agentcell-pacer", daemon=True)
+            thread.start()  # may fail, when Python is about to end or has no more threads
+            self._thread = thread
         else:
             self._woken.notify()
 
@@ -145,7 +153,7 @@ class Pacer:
         while True:
             wait = self.run_due()
             with self._woken:
-                if self._timers or self._due or self._last_words:
+                if self._timers or self._targets:
                     self._woken.wait(self._wait(self._clock()) if wait is not None else 0)
                 else:  # Nobody is watched any more: the thread ends, and the next run starts another.
                     self._thread = None
