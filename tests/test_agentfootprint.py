@@ -132,6 +132,12 @@ def test_an_answer_that_was_not_streamed_comes_as_one_delta() -> None:
     ]
 
 
+def test_a_withheld_answer_is_not_shown_before_it_is_delivered() -> None:
+    (ended,) = read(("stream.llm_end", {"content": "draft", "contentWithheld": True}))
+    assert isinstance(ended, ModelEnded)
+    assert (ended.text, ended.withheld) == ("draft", True)
+
+
 def test_a_model_call_that_never_ended_is_over_when_the_next_one_starts() -> None:
     _, ended, second = read(("stream.llm_start", {}), ("stream.llm_start", {}))
     assert isinstance(ended, ModelEnded)

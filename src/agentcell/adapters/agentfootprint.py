@@ -126,8 +126,8 @@ class _Reader:
 
     def _llm_end(self, payload: Payload) -> Iterator[AnyEvent]:
         call_id = self._open_call or self._next_call()
-        text = text_at(payload, "content") or ""
-        if text and not (self._open_call and self._streamed):
+        text, withheld = text_at(payload, "content") or "", payload.get("contentWithheld") is True
+        if text and not withheld and not (self._open_call and self._streamed):
             yield TextDelta(text=text, model_call_id=call_id)
         yield ModelEnded(
             model_call_id=call_id,
@@ -135,7 +135,7 @@ class _Reader:
             finish_reason=text_at(payload, "stopReason"),
             text=text,
             tool_calls=int(number_at(payload, "toolCallCount") or 0),
-            withheld=payload.get("contentWithheld") is True,
+            withheld=withheld,
             duration=_seconds(payload, "durationMs"),
         )
         self._open_call, self._ended_call = "", call_id
