@@ -74,9 +74,7 @@ JSON = st.recursive(
     max_leaves=12,
 )
 ARGUMENTS = st.dictionaries(st.sampled_from(["query", "path", "command", "url", "vault", "terms"]) | ANY_TEXT, JSON, max_size=4)
-TOOLS = (
-    st.sampled_from(["search_notes", "webSearch", "read_file", "bash", "edit", "ls", "metrics", "grep", "WebFetch"]) | ANY_TEXT
-)
+TOOLS = st.sampled_from(["search_notes", "webSearch", "read_file", "bash", "edit", "ls", "metrics", "grep", "WebFetch"]) | ANY_TEXT
 GRAPHEMES = st.lists(
     st.sampled_from(
         ["a", "é", "e\u0301", "👩\u200d👩\u200d👧", "👍🏽", "🇨🇭", "🇧🇷", "❤\ufe0f", "नि", "क्ष", "\u1112\u1161\u11ab", "東"]
@@ -139,9 +137,7 @@ def test_a_trace_loses_nothing_but_signs_marks_and_the_header(text):
     lines = [line for line in text.split("\n") if line.strip() != "🔧 Tool trace"]
     words = {word for line in lines for word in "".join(each if each.isalpha() else " " for each in line).split()}
     said_by_a_rule = ("Routed", "to", "confidence", "foco", "x")
-    assert {word for word in words if not any(said in word for said in said_by_a_rule)} <= {
-        word for word in words if word in told
-    }
+    assert {word for word in words if not any(said in word for said in said_by_a_rule)} <= {word for word in words if word in told}
 
 
 @holds

@@ -104,9 +104,7 @@ def test_reasoning_becomes_blocks(provider: str, raw: Any, expected: list[dict[s
 
 
 @pytest.mark.parametrize("shipped", HANDLERS, ids=lambda shipped: shipped.id)
-@pytest.mark.parametrize(
-    "garbage", [None, 0, True, "", [], [None, 3, "x", [], {}], {}, {"choices": [None]}, {"candidates": [{}]}]
-)
+@pytest.mark.parametrize("garbage", [None, 0, True, "", [], [None, 3, "x", [], {}], {}, {"choices": [None]}, {"candidates": [{}]}])
 def test_no_shipped_handler_stumbles_over_garbage(shipped: ThinkingHandler, garbage: Any) -> None:
     assert not shipped.normalize(garbage)
     assert not shipped.parse_chunk(garbage)

@@ -218,9 +218,7 @@ def test_open_calls_and_the_error_that_ended_the_run_are_named() -> None:
     ],
 )
 def test_a_return_has_an_object_and_an_error(end: ToolEnded, output: dict[str, Any], error: str | None) -> None:
-    beat = project_trace([asked("c1"), ToolEnded(call_id="c1", outcome=end.outcome, result=end.result, error=end.error)]).steps[
-        2
-    ]
+    beat = project_trace([asked("c1"), ToolEnded(call_id="c1", outcome=end.outcome, result=end.result, error=end.error)]).steps[2]
     assert isinstance(beat, Return)
     assert (beat.output, beat.error) == (output, error)
 
@@ -282,9 +280,7 @@ def record_trace(record: dict[str, Any]) -> Trace:
 
 def same(expected: Any, got: Any) -> bool:
     if isinstance(expected, dict):
-        return (
-            isinstance(got, dict) and expected.keys() == got.keys() and all(same(expected[key], got[key]) for key in expected)
-        )
+        return isinstance(got, dict) and expected.keys() == got.keys() and all(same(expected[key], got[key]) for key in expected)
     if isinstance(expected, list):
         return isinstance(got, list) and len(expected) == len(got) and all(map(same, expected, got))
     if isinstance(expected, str) and "[engine]" in expected:

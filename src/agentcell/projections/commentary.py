@@ -98,7 +98,7 @@ class Commentary:
     def _clause(self, key: str, values: Mapping[str, str]) -> str:
         return fill(self._sentences[key], values)
 
-    def _choose(self, event: Event) -> Choice:  # noqa: C901, PLR0911, PLR0912 - one case for each kind, which is the whole table
+    def _choose(self, event: Event) -> Choice:
         match event:
             case TextDelta() | ThinkingDelta() | ThinkingEnded():
                 return "silent"

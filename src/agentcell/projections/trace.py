@@ -89,7 +89,7 @@ class TraceProjection:
         self._unanswered: dict[int, str] = {}
         self._paused: frozenset[str] = frozenset()
 
-    def feed(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each kind, which is the whole table
+    def feed(self, event: Event) -> None:
         """Takes the next event; kinds that make no beat are passed over."""
         if isinstance(event, RunStarted):
             self._begin(event)

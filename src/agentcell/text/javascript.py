@@ -7,13 +7,7 @@ agentfootprint counts UTF-16 units and trims ECMAScript's white space. The same 
 from __future__ import annotations
 
 WHITE_SPACE = (
-<<<<<<< HEAD
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-=======
-    "\t\n\v\f\r \u00a0\u1680"
-    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000\ufeff"
->>>>>>> engines
 )
 """WhiteSpace and LineTerminator of ECMA-262 (sections 12.2 and 12.3), what `String.prototype.trim` takes away."""
 
