@@ -77,9 +77,4 @@ def message_of(source: Any) -> str:
         return message_of(error)
     if not isinstance(source, str):
         source = text_of(source, "message", "error_code", "code", "type") or json.dumps(plain(source), default=str)
-    return first_line(source)
-
-
-def first_line(text: str) -> str:
-    """The first line of `text` that says anything."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return next((line.strip() for line in source.splitlines() if line.strip()), "")

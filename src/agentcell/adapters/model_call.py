@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentcell.adapters.fields import first_line
+from agentcell.errors import first_line
 from agentcell.events import (
     CallOutcome,
     ModelEnded,
@@ -187,7 +187,7 @@ class ModelCall:
 
     def _verdict(self, error: BaseException | None, *, closed: bool) -> tuple[CallOutcome, str | None]:
         if error is not None:
-            said = ": ".join(filter(None, (type(error).__name__, first_line(str(error)))))
+            said = ": ".join(filter(None, (type(error).__name__, first_line(error))))
             # What is no Exception is no failure: the person's interrupt, or the cancelling of a task.
             return ("failed" if isinstance(error, Exception) else "cancelled"), said
         if self._error is not None:

@@ -116,9 +116,7 @@ class ChatReader:
         kind = text_of(part, "type")
         if kind == "thinking":
             thinking = field(part, "thinking")
-            pieces = (
-                [thinking] if isinstance(thinking, str) else [text_of(piece, "text") for piece in items_of(part, "thinking")]
-            )
+            pieces = [thinking] if isinstance(thinking, str) else [text_of(piece, "text") for piece in items_of(part, "thinking")]
             self.call.think("".join(pieces))
         elif kind == "text":
             self.call.write(text_of(part, "text"))
