@@ -63,9 +63,7 @@ def test_what_is_no_recording_is_refused(content, tmp_path):
         ReplayServer(path)
 
 
-@pytest.mark.parametrize(
-    ("cut_after", "body"), [(0, ""), (1, "data: a\n\n"), (2, "data: a\n\ndata: ö\n\n"), (9, STREAM["body"])]
-)
+@pytest.mark.parametrize(("cut_after", "body"), [(0, ""), (1, "data: a\n\n"), (2, "data: a\n\ndata: ö\n\n"), (9, STREAM["body"])])
 def test_a_stream_can_be_cut(cut_after, body):
     with ReplayServer(recording(STREAM, WHOLE), cut_after=cut_after) as server:
         assert post(server.url)[2] == body

@@ -128,9 +128,7 @@ def test_an_async_text_stream_is_heard():
     assert ended(run) == ("done", None)
 
 
-@pytest.mark.parametrize(
-    ("shape", "error"), [("chat", openai.AuthenticationError), ("messages", anthropic.AuthenticationError)]
-)
+@pytest.mark.parametrize(("shape", "error"), [("chat", openai.AuthenticationError), ("messages", anthropic.AuthenticationError)])
 def test_a_request_that_is_refused_fails_the_call(shape, error):
     refusal = {"status": 401, "content_type": "application/json", "body": '{"error": {"message": "no such key"}}'}
     run = Collector()

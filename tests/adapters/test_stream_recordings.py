@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import nullcontext
 
+import openai
 import pytest
 
 from adapters import raw
 from adapters.clients import ask, async_client, helper, sync_client
 from adapters.collector import Collector
 from agentcell.adapters.streams import watch_stream
+from agentcell.events import ModelEnded, ModelStarted, Usage
+from agentcell.recorder import Run
 from agentcell.testing import ReplayServer
 from shared import shared_path
 
@@ -148,6 +152,28 @@ def test_an_async_helper_stream_says_nothing_twice(name):
         run = Collector()
         asyncio.run(listen(run, recording))
         assert_heard(run, READ[shape](body))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_whole_conversation_is_one_run(name):
+    shape, used = FILES[name], Usage()
+    with Run() as run:
+        for number, (recording, body) in enumerate(exchanges(name)):
+            with (
+                ReplayServer(recording) as server,
+                sync_client(shape, server) as client,
+                pytest.raises(openai.APIError) if fails(name, number) else nullcontext(),
+            ):
+                for _ in run.stream(ask(shape, client)):
+                    pass
+            expected = READ[shape](body)
+            used += Usage(*expected.usage) if expected.usage else Usage()
+    assert run.faults == run.unknown_events == {}
+    assert run.usage == used
+    started = [event.model_call_id for event in run.events if isinstance(event, ModelStarted)]
+    assert started == [event.model_call_id for event in run.events if isinstance(event, ModelEnded)]
+    assert expected.text.strip().endswith(run.answer_text.strip())
+    assert bool(run.answer_text) == bool(expected.text and not expected.asked)
 
 
 def test_every_recording_is_tested():
