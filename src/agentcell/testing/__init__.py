@@ -2,5 +2,6 @@
 
 from agentcell.testing.clock import FakeClock
 from agentcell.testing.comms import patches, recorded_comms
+from agentcell.testing.replay import ReplayRequest, ReplayServer
 
-__all__ = ["FakeClock", "patches", "recorded_comms"]
+__all__ = ["FakeClock", "ReplayRequest", "ReplayServer", "patches", "recorded_comms"]
