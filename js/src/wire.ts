@@ -65,6 +65,7 @@ export interface Heartbeat {
 }
 
 export interface View {
+  run_id: string;
   protocol: number;
   seq: number;
   task: string;
@@ -92,6 +93,11 @@ export interface OpenAction {
 export interface ResyncAction {
   type: "resync";
   id: string;
+}
+
+export interface ActionContent {
+  run_id: string;
+  action: OpenAction | ResyncAction;
 }
 
 export type Message = PatchMessage | Heartbeat;

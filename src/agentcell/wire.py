@@ -108,8 +108,12 @@ class Heartbeat(TypedDict):
 
 
 class View(TypedDict):
-    """The synced traits: the whole view model. `body` of a thinking row is its text, escaped."""
+    """The synced traits: the whole view model. `body` of a thinking row is its text, escaped.
 
+    `run_id` names the widget's run; it differs for each widget and stays the same for its life.
+    """
+
+    run_id: str
     protocol: int
     seq: int
     task: str
@@ -143,11 +147,18 @@ class ResyncAction(TypedDict):
     id: str
 
 
+class ActionContent(TypedDict):
+    """What the control channel carries: one handler serves every run of the kernel, `run_id` says whose action it is."""
+
+    run_id: str
+    action: OpenAction | ResyncAction
+
+
 Message: TypeAlias = PatchMessage | Heartbeat
 Action: TypeAlias = OpenAction | ResyncAction
 
 ACTION_MESSAGE = "agentcell_action"
-"""The type of the control-channel message that carries an `Action` beside the comm; content `{"model_id": …, "action": …}`."""
+"""The type of the control-channel message that carries an `Action` beside the comm; content `ActionContent`."""
 
 _ALIASES: dict[str, Any] = {
     "Status": Status,
@@ -167,6 +178,7 @@ _RECORDS: tuple[Any, ...] = (
     View,
     OpenAction,
     ResyncAction,
+    ActionContent,
 )
 _UNIONS: dict[str, Any] = {"Message": Message, "Action": Action}
 
