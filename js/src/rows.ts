@@ -9,6 +9,9 @@ import { kept } from "./tree";
 
 /** Rows in one group; a full group that is out of sight costs no layout. */
 const GROUP = 100;
+/** So long, in milliseconds, the page may stand still while thousands of rows are made; the rest comes after the next frame. */
+const FIRST_SLICE = 100;
+const SLICE = 40;
 
 export class Rows {
   readonly element: HTMLElement;
@@ -19,6 +22,7 @@ export class Rows {
   #rows = new Map<number, Row>();
   #shown: Shown = "none";
   #last = -1; // the highest id in the list
+  #filling: ReturnType<typeof setTimeout> | undefined;
 
   constructor(store: Store, id: string) {
     this.#store = store;
@@ -45,7 +49,7 @@ export class Rows {
     if (shown === "none" || (change && !change.steps.length && !change.texts.size)) return;
     if (shown === "live") this.#window(tree.live(view, reader.rows), change);
     else if (shown === "kept") this.#window(kept(view, reader.rows), change);
-    else for (const id of change ? change.steps : view.steps.keys()) this.#draw(id);
+    else this.#fill(change ? change.steps : this.#rows.keys(), FIRST_SLICE);
     for (const [id, text] of change?.texts ?? []) {
       if (this.#rows.has(id) && !this.#rows.get(id)?.append(text)) this.#draw(id);
     }
@@ -60,6 +64,10 @@ export class Rows {
       const step = this.#store.view.steps[id];
       if (step) this.#rows.get(id)?.tick(step, this.#store.rowSeconds(step));
     }
+  }
+
+  dispose(): void {
+    clearTimeout(this.#filling);
   }
 
   /** Starts over with another choice of rows. */
@@ -86,11 +94,28 @@ export class Rows {
     for (const id of ids) if (!change || change.steps.includes(id) || !this.#rows.has(id)) this.#draw(id);
   }
 
+  /** Draws those of `changed` that are there, and then all that are not there yet. */
+  #fill(changed: Iterable<number>, slice: number): void {
+    const { steps } = this.#store.view;
+    for (const id of changed) if (id <= this.#last) this.#draw(id);
+    clearTimeout(this.#filling);
+    const end = performance.now() + slice;
+    while (this.#last + 1 < steps.length) {
+      this.#draw(this.#last + 1);
+      if (this.#last % GROUP || performance.now() < end) continue;
+      this.#filling = setTimeout(() => {
+        this.#fill([], SLICE);
+        this.#follow.keep();
+      }, 0);
+      break;
+    }
+  }
+
   #draw(id: number): void {
     const step = this.#store.view.steps[id];
     if (!step) return;
     const known = this.#rows.get(id);
-    const row = known ?? new Row();
+    const row = known ?? new Row(step);
     row.update(step, this.#store.rowSeconds(step), this.#store.reader.rows.has(id));
     if (known) return;
     this.#rows.set(id, row);
@@ -105,6 +130,7 @@ export class Rows {
   }
 
   #clear(): void {
+    clearTimeout(this.#filling);
     this.#list.replaceChildren();
     this.#rows.clear();
     this.#last = -1;

@@ -56,6 +56,7 @@ export class CellView implements Drawn {
 
   dispose(): void {
     this.#store.remove(this);
+    this.#rows.dispose();
     this.#root.remove();
   }
 

@@ -19,6 +19,11 @@ export function pass(ms: number): void {
   }
 }
 
+/** The page is busy for so many milliseconds: time passes, and no timer runs. */
+export function stall(ms: number): void {
+  now += ms;
+}
+
 /** An empty place in the page. */
 export function place(): HTMLElement {
   return document.body.appendChild(document.createElement("div"));

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import widget from "../src/widget";
 import type { View } from "../src/wire";
 import { Host, running, step, steps } from "./host";
-import { pass, place, settled } from "./page";
+import { pass, place, settled, stall } from "./page";
 
 /** A run on the page, as anywidget puts it there, and ways to look at it. */
 function show(more: Partial<View> = {}) {
@@ -27,7 +27,7 @@ function eyes(el: HTMLElement) {
     expanded: () => find(".ac-head").getAttribute("aria-expanded"),
     rows: () => [...el.querySelectorAll<HTMLElement>("li")].map((row) => row.querySelector(".ac-text")?.textContent),
     row: (id: number) => find(`[data-row="${id}"]`),
-    time: (id: number) => find(`[data-row="${id}"] .ac-faint`).textContent,
+    time: (id: number) => find(`[data-row="${id}"] .ac-faint`).textContent?.trim(),
   };
 }
 
@@ -209,6 +209,26 @@ test("rows stand under their parent, a hundred to a group", () => {
   assert.deepEqual(
     groups.map((group) => group.classList.contains("ac-full")),
     [true, true, false],
+  );
+  page.end();
+});
+
+test("thousands of rows are made in slices, so that the page never stands still for long", () => {
+  const slow = (id: number) =>
+    Object.defineProperty(step(id), "text", {
+      get: () => {
+        stall(1);
+        return `step ${id}`;
+      },
+    });
+  const page = show({ expand: "open", steps: Array.from({ length: 1000 }, (_, id) => slow(id)) });
+  const first = page.rows().length;
+  assert.ok(first > 50 && first < 250, `${first} rows at once`);
+  page.host.patch({ steps: [step(first + 300, { detail: "later" })] });
+  for (let slice = 0; slice < 20; slice++) pass(250);
+  assert.deepEqual(
+    page.rows(),
+    steps(1000).map(({ text }) => text),
   );
   page.end();
 });

@@ -394,28 +394,35 @@ var Follow = class {
 	}
 };
 var Row = class {
-	element = make("li", "");
+	element;
 	#head;
-	#openable = false;
+	#openable;
 	#body;
 	#placed = "";
 	#under;
+	constructor({ id, body }) {
+		this.#openable = body !== "";
+		this.element = fresh(this.#openable);
+		this.#head = this.element.firstChild;
+		this.#head.setAttribute("data-row", `${id}`);
+	}
 	update(step, seconds, open) {
 		const openable = step.body !== "";
 		this.element.className = `ac-${step.state} ac-${step.kind}`;
-		if (!this.#head || this.#openable !== openable) this.#behead(step.id, openable);
-		setText(this.#head?.firstChild, step.text);
+		if (this.#openable !== openable) this.#behead(step.id, openable);
+		setText(this.#head.firstChild, step.text);
 		this.tick(step, seconds);
 		if (open && openable) this.#place(step.body);
 		else if (this.#body) {
 			this.#body.remove();
 			this.#body = void 0;
-			this.#head?.setAttribute("aria-expanded", "false");
+			this.#head.setAttribute("aria-expanded", "false");
 		}
 	}
 	tick(step, seconds) {
 		const time = step.elapsed !== null ? shortDurationText(seconds) : seconds >= 1 ? clockText(seconds) : "";
-		setText(this.#head?.lastChild, step.detail && time ? `${step.detail} · ${time}` : step.detail || time);
+		const faint = step.detail && time ? `${step.detail} · ${time}` : step.detail || time;
+		setText(this.#head.lastChild, faint && ` ${faint}`);
 	}
 	append(text) {
 		this.#body?.append(text);
@@ -426,10 +433,9 @@ var Row = class {
 		return this.#under;
 	}
 	#behead(id, openable) {
-		const head = HEADS[+openable]?.cloneNode(true);
+		const head = fresh(openable).firstChild;
 		head.setAttribute("data-row", `${id}`);
-		this.#head?.remove();
-		this.element.prepend(head);
+		this.#head.replaceWith(head);
 		this.#head = head;
 		this.#openable = openable;
 	}
@@ -438,14 +444,21 @@ var Row = class {
 		this.#body ??= make("div", "ac-body");
 		this.#body.innerHTML = html;
 		this.#placed = html;
-		this.#head?.after(this.#body);
-		this.#head?.setAttribute("aria-expanded", "true");
+		this.#head.after(this.#body);
+		this.#head.setAttribute("aria-expanded", "true");
 	}
 };
-var HEADS = [make("div", "ac-row"), button("ac-row")];
-for (const head of HEADS) head.append(words("ac-text"), words("ac-faint"));
-HEADS[1]?.setAttribute("aria-expanded", "false");
+var ROWS = [make("div", "ac-row"), button("ac-row")].map((head) => {
+	head.append(words("ac-text"), words("ac-faint"));
+	return make("li", "", head);
+});
+ROWS[1]?.firstElementChild?.setAttribute("aria-expanded", "false");
+function fresh(openable) {
+	return ROWS[+openable]?.cloneNode(true);
+}
 var GROUP = 100;
+var FIRST_SLICE = 100;
+var SLICE = 40;
 var Rows = class {
 	element;
 	#store;
@@ -455,6 +468,7 @@ var Rows = class {
 	#rows = new Map();
 	#shown = "none";
 	#last = -1;
+	#filling;
 	constructor(store, id) {
 		this.#store = store;
 		this.element = make("div", "ac-steps", this.#earlier, this.#list);
@@ -478,7 +492,7 @@ var Rows = class {
 		if (shown === "none" || change && !change.steps.length && !change.texts.size) return;
 		if (shown === "live") this.#window(tree.live(view, reader.rows), change);
 		else if (shown === "kept") this.#window(kept(view, reader.rows), change);
-		else for (const id of change ? change.steps : view.steps.keys()) this.#draw(id);
+		else this.#fill(change ? change.steps : this.#rows.keys(), FIRST_SLICE);
 		for (const [id, text] of change?.texts ?? []) {
 			if (this.#rows.has(id) && !this.#rows.get(id)?.append(text)) this.#draw(id);
 		}
@@ -492,6 +506,9 @@ var Rows = class {
 			const step = this.#store.view.steps[id];
 			if (step) this.#rows.get(id)?.tick(step, this.#store.rowSeconds(step));
 		}
+	}
+	dispose() {
+		clearTimeout(this.#filling);
 	}
 	#turn(shown) {
 		const { status } = this.#store.view;
@@ -512,11 +529,26 @@ var Rows = class {
 		if (ids.some((id) => id < this.#last && !this.#rows.has(id))) this.#clear();
 		for (const id of ids) if (!change || change.steps.includes(id) || !this.#rows.has(id)) this.#draw(id);
 	}
+	#fill(changed, slice) {
+		const { steps } = this.#store.view;
+		for (const id of changed) if (id <= this.#last) this.#draw(id);
+		clearTimeout(this.#filling);
+		const end = performance.now() + slice;
+		while (this.#last + 1 < steps.length) {
+			this.#draw(this.#last + 1);
+			if (this.#last % GROUP || performance.now() < end) continue;
+			this.#filling = setTimeout(() => {
+				this.#fill([], SLICE);
+				this.#follow.keep();
+			}, 0);
+			break;
+		}
+	}
 	#draw(id) {
 		const step = this.#store.view.steps[id];
 		if (!step) return;
 		const known = this.#rows.get(id);
-		const row = known ?? new Row();
+		const row = known ?? new Row(step);
 		row.update(step, this.#store.rowSeconds(step), this.#store.reader.rows.has(id));
 		if (known) return;
 		this.#rows.set(id, row);
@@ -530,6 +562,7 @@ var Rows = class {
 		group.append(row.element);
 	}
 	#clear() {
+		clearTimeout(this.#filling);
 		this.#list.replaceChildren();
 		this.#rows.clear();
 		this.#last = -1;
@@ -575,6 +608,7 @@ var CellView = class {
 	}
 	dispose() {
 		this.#store.remove(this);
+		this.#rows.dispose();
 		this.#root.remove();
 	}
 	update(change) {
