@@ -1,10 +1,12 @@
+// node build.mjs [FOLDER]
 // Builds what the Python package ships: one script and one style sheet, readable, without comments, under 30 kB together.
 
 import { writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { buildSync, transformSync } from "esbuild";
 
 const LIMIT = 30_000; // bytes: each widget carries both
-const OUT = new URL("../src/agentcell/static/", import.meta.url);
+const OUT = process.argv[2] ? pathToFileURL(`${process.argv[2]}/`) : new URL("../src/agentcell/static/", import.meta.url);
 
 let total = 0;
 for (const [name, entry] of [

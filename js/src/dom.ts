@@ -28,6 +28,12 @@ export function setText(element: Element, text: string): void {
   if (node.data !== text) node.data = text;
 }
 
+/** Sets the text of what `words` made, with what stands between backticks as code. */
+export function setWords(element: Element, text: string): void {
+  if (text.includes("`") || element.childElementCount) element.replaceChildren(...codeMarked(text));
+  else setText(element, text);
+}
+
 /** Plain text as nodes, with what stands between backticks as code. */
 export function codeMarked(text: string): (Node | string)[] {
   return text.split(/`([^`]+)`/).map((part, place) => (place % 2 ? make("code", "", part) : part));

@@ -40,16 +40,17 @@ export function applyPatch(view: View, patch: Patch): Change {
     if (!ids.includes(id)) texts.set(id, (texts.get(id) ?? "") + text);
   }
   if (patch.blocks_count !== undefined) view.blocks.length = Math.min(view.blocks.length, patch.blocks_count);
-  const blocks = patch.blocks ?? [];
-  for (const block of blocks) setBlock(view.blocks, block);
-  return { steps: ids, texts, blocks: blocks.map((block) => block.id) };
+  const blocks = (patch.blocks ?? []).map((block) => setBlock(view.blocks, block));
+  for (const html of patch.blocks_added ?? []) blocks.push(view.blocks.push(html) - 1);
+  return { steps: ids, texts, blocks };
 }
 
-function setBlock(blocks: string[], { id, keep, html }: Block): void {
-  fits("block", id, blocks.length);
-  const old = blocks[id] ?? "";
+function setBlock(blocks: string[], { id, keep, html }: Block): number {
+  const old = blocks[id];
+  if (old === undefined) throw new RangeError(`block ${id} changes, and there are ${blocks.length}`);
   if (keep > old.length) throw new RangeError(`block ${id} keeps ${keep} of ${old.length} units`);
   blocks[id] = old.slice(0, keep) + html;
+  return id;
 }
 
 function fits(what: string, id: number, count: number): void {

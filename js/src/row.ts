@@ -1,6 +1,6 @@
 // One step as a row: few nodes, its body only while it is open, no work for what did not change.
 
-import { button, make, setText, words } from "./dom";
+import { button, make, setWords, words } from "./dom";
 import { clockText, shortDurationText } from "./duration";
 import type { Step } from "./wire";
 
@@ -24,7 +24,7 @@ export class Row {
     const openable = step.body !== "";
     this.element.className = `ac-${step.state} ac-${step.kind}`;
     if (this.#openable !== openable) this.#behead(step.id, openable);
-    setText(this.#head.firstChild as Element, step.text);
+    setWords(this.#head.firstChild as Element, step.text);
     this.tick(step, seconds);
     if (open && openable) this.#place(step.body);
     else if (this.#body) {
@@ -38,7 +38,7 @@ export class Row {
     // A running row counts whole seconds, calmly; tenths are for what is over.
     const time = step.elapsed !== null ? shortDurationText(seconds) : seconds >= 1 ? clockText(seconds) : "";
     const faint = step.detail && time ? `${step.detail} · ${time}` : step.detail || time;
-    setText(this.#head.lastChild as Element, faint && ` ${faint}`);
+    setWords(this.#head.lastChild as Element, faint && ` ${faint}`);
   }
 
   /** Puts more text at the end of the open body; false when no body is open. */

@@ -52,7 +52,7 @@ const CASES: Case[] = [
   [
     "the next id appends a block",
     { blocks: ["<p>a</p>"] },
-    { blocks: [{ id: 1, keep: 0, html: "<p>b</p>" }] },
+    { blocks_added: ["<p>b</p>"] },
     { blocks: ["<p>a</p>", "<p>b</p>"] },
     { blocks: [1] },
   ],
@@ -73,9 +73,9 @@ const CASES: Case[] = [
   [
     "the blocks are cut before they are set",
     { blocks: ["a", "b", "c"] },
-    { blocks_count: 1, blocks: [{ id: 1, keep: 0, html: "d" }] },
-    { blocks: ["a", "d"] },
-    { blocks: [1] },
+    { blocks_count: 2, blocks: [{ id: 0, keep: 0, html: "d" }], blocks_added: ["e"] },
+    { blocks: ["d", "b", "e"] },
+    { blocks: [0, 2] },
   ],
   ["blocks can all go", { blocks: ["a", "b"] }, { blocks_count: 0 }, { blocks: [] }, {}],
   ["a count above what is there leaves no holes", { blocks: ["a"] }, { blocks_count: 3 }, { blocks: ["a"] }, {}],
@@ -96,7 +96,7 @@ for (const [name, before, patch, after, changed] of CASES) {
 const MISFITS: [string, Patch][] = [
   ["a step beyond the next", { steps: [step(1)] }],
   ["text for a step that is not there", { texts: [{ id: 0, text: "a" }] }],
-  ["a block beyond the next", { blocks: [{ id: 1, keep: 0, html: "" }] }],
+  ["a block that is not there", { blocks: [{ id: 1, keep: 0, html: "" }] }],
   ["a block that keeps more than there is", { blocks: [{ id: 0, keep: 1, html: "" }] }],
 ];
 

@@ -31,7 +31,7 @@ test("the model is kept equal to what was applied, in the arrays that it holds",
   const host = new Host();
   const { steps: rows, blocks } = host.now;
   const { store } = open(host);
-  host.patch({ steps: [step(0)], header: { status_line: "on" }, blocks: [{ id: 0, keep: 0, html: "<p>a</p>" }] });
+  host.patch({ steps: [step(0)], header: { status_line: "on" }, blocks_added: ["<p>a</p>"] });
   host.patch({ blocks: [{ id: 0, keep: 4, html: "b</p>" }] });
   assert.equal(host.now.steps, rows);
   assert.equal(host.now.blocks, blocks);

@@ -120,7 +120,7 @@ test("the block folds in the moment in which the answer starts, and opens when i
   const page = show({ steps: steps(2) });
   assert.equal(page.expanded(), "true");
   assert.deepEqual(page.rows(), ["step 0", "step 1"]);
-  page.host.patch({ header: { status: "collapsed" }, blocks: [{ id: 0, keep: 0, html: "<p>So</p>" }] });
+  page.host.patch({ header: { status: "collapsed" }, blocks_added: ["<p>So</p>"] });
   assert.equal(page.expanded(), "false");
   assert.deepEqual(page.rows(), []);
   assert.equal(page.find(".ac-answer").innerHTML, '<div class="ac-block"><p>So</p></div>');

@@ -75,15 +75,16 @@ function applyPatch(view, patch) {
 		if (!ids.includes(id)) texts.set(id, (texts.get(id) ?? "") + text);
 	}
 	if (patch.blocks_count !== void 0) view.blocks.length = Math.min(view.blocks.length, patch.blocks_count);
-	const blocks = patch.blocks ?? [];
-	for (const block of blocks) setBlock(view.blocks, block);
-	return { steps: ids, texts, blocks: blocks.map((block) => block.id) };
+	const blocks = (patch.blocks ?? []).map((block) => setBlock(view.blocks, block));
+	for (const html of patch.blocks_added ?? []) blocks.push(view.blocks.push(html) - 1);
+	return { steps: ids, texts, blocks };
 }
 function setBlock(blocks, { id, keep, html }) {
-	fits("block", id, blocks.length);
-	const old = blocks[id] ?? "";
+	const old = blocks[id];
+	if (old === void 0) throw new RangeError(`block ${id} changes, and there are ${blocks.length}`);
 	if (keep > old.length) throw new RangeError(`block ${id} keeps ${keep} of ${old.length} units`);
 	blocks[id] = old.slice(0, keep) + html;
+	return id;
 }
 function fits(what, id, count) {
 	if (id > count) throw new RangeError(`${what} ${id} is set, and there are ${count}`);
@@ -336,6 +337,10 @@ function setText(element, text) {
 	const node = element.firstChild;
 	if (node.data !== text) node.data = text;
 }
+function setWords(element, text) {
+	if (text.includes("`") || element.childElementCount) element.replaceChildren(...codeMarked(text));
+	else setText(element, text);
+}
 function codeMarked(text) {
 	return text.split(/`([^`]+)`/).map((part, place) => place % 2 ? make("code", "", part) : part);
 }
@@ -410,7 +415,7 @@ var Row = class {
 		const openable = step.body !== "";
 		this.element.className = `ac-${step.state} ac-${step.kind}`;
 		if (this.#openable !== openable) this.#behead(step.id, openable);
-		setText(this.#head.firstChild, step.text);
+		setWords(this.#head.firstChild, step.text);
 		this.tick(step, seconds);
 		if (open && openable) this.#place(step.body);
 		else if (this.#body) {
@@ -422,7 +427,7 @@ var Row = class {
 	tick(step, seconds) {
 		const time = step.elapsed !== null ? shortDurationText(seconds) : seconds >= 1 ? clockText(seconds) : "";
 		const faint = step.detail && time ? `${step.detail} · ${time}` : step.detail || time;
-		setText(this.#head.lastChild, faint && ` ${faint}`);
+		setWords(this.#head.lastChild, faint && ` ${faint}`);
 	}
 	append(text) {
 		this.#body?.append(text);
