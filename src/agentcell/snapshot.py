@@ -36,6 +36,7 @@ _PRE = (
     "overflow-x:auto;margin:0 0 8px 0;padding:8px 12px;border-radius:6px;background:rgba(127,127,127,0.1);font-size:13px;"
     "line-height:1.54"
 )
+_QUOTE = "margin:0 0 8px 0;padding-left:12px;border-left:2px solid rgba(127,127,127,0.4)"
 _CELL = "padding:3px 14px 3px 0;border:none;border-bottom:1px solid rgba(127,127,127,0.3);background:rgba(0,0,0,0)"
 # The answer's HTML was made by us, so its tags have these very forms. A host has styles of its own for them; with ours the answer
 # looks as it did while it was live, and nothing moves when it takes the widget's place.
@@ -50,7 +51,10 @@ _STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r'<div class="ac-scroll">'), f'<div class="ac-scroll" style="{_SCROLL}">'),
     (re.compile(r"<table>"), '<table style="border-collapse:collapse;margin:0 0 8px 0;font-size:13px">'),
     (re.compile(r"<(t[hd])( align=\"[a-z]+\")?>"), rf'<\1\2 style="{_CELL}">'),
-    (re.compile(r"<blockquote>"), '<blockquote style="margin:0 0 8px 0;padding-left:12px;border-left:2px solid rgba(127,127,127,0.4)">'),
+    (
+        re.compile(r"<blockquote>"),
+        f'<blockquote style="{_QUOTE}">',
+    ),
 )
 _MARKS: Mapping[str, tuple[str, str]] = {"failed": ("✕", "#c4453c"), "cancelled": ("■", "#808080"), "limited": ("■", "#b7791f")}
 
