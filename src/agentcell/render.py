@@ -102,7 +102,7 @@ def _value(label: str, value: Any) -> str:
 
 def _row_text(step: Step) -> str:
     if step.kind == "tool" and step.state == "failed":
-        return f"{step.tool} failed"
+        return f"{step.text} failed"
     return step.text
 
 

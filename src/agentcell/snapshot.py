@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentcell.markup import html_text, tag
+from agentcell.markup import html_text, html_words, tag
 from agentcell.render import running_title
 from agentcell.text.duration import short_duration_text
 
@@ -177,12 +177,12 @@ def _rows(steps: Iterable[wire.Step], opened: Mapping[int | None, bool]) -> str:
 
 
 def _row_html(step: wire.Step) -> str:
-    text = html_text(step["text"])
+    text = html_words(step["text"])
     if step["state"] == "failed":
         text = tag("span", "✕ ", style=f"color:{_MARKS['failed'][1]}") + tag("b", text)
     elif step["kind"] == "agent":
         text = tag("b", text)
-    rest = html_text(_row_rest(step))
+    rest = html_words(_row_rest(step))
     return text + (tag("span", rest, style=_DIM) if rest else "")
 
 

@@ -126,6 +126,8 @@ class LifeProjection:
                 if event.model_call_id:
                     self._drop(event.model_call_id)
                 self._reason(event.time)
+            case ModelEnded(agent_id="") if event.tool_calls:
+                self._drop(event.model_call_id)
             case ModelEnded(agent_id=""):
                 segment = self._open.pop(event.model_call_id, None)
                 if segment is not None:

@@ -27,6 +27,7 @@ from agentcell.events import (
     TurnEnded,
 )
 from agentcell.text.growing import GrowingText
+from agentcell.text.summaries import first_line, summarize_call, summarize_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -217,13 +218,13 @@ class StepsProjection:
 
     def _start_call(self, event: ToolStarted) -> None:
         self._end_thinking(event.model_call_id, event.time)
-        words = self._drafts.pop(event.model_call_id, "").split("\n", 1)[0].strip()
-        if words:
-            self._add(
-                event, words if len(words) <= BULLET_LIMIT else words[: BULLET_LIMIT - 1] + "…", state="done", ended=event.time
-            )
+        self._tell_draft(event)
         known = self._calls.get(event.call_id)
-        values: dict[str, Any] = {"text": event.name, "tool": event.name, "arguments": event.arguments}
+        values: dict[str, Any] = {
+            "text": summarize_call(event.name, event.arguments),
+            "tool": event.name,
+            "arguments": event.arguments,
+        }
         if known is None:
             parent = self._calls.get(event.parent_id) if event.parent_id else None
             self._calls[event.call_id] = self._add(event, kind="tool", call_id=event.call_id, parent=parent, **values)
@@ -232,9 +233,21 @@ class StepsProjection:
             self._running[known] = None
             self._change(known, state="running", ended=None, detail="", **values)
 
+    def _tell_draft(self, event: ToolStarted | ModelEnded) -> None:
+        """What a model wrote before it asked for a tool was no answer: its first line becomes a bullet."""
+        words = first_line(self._drafts.pop(event.model_call_id, ""), limit=BULLET_LIMIT)
+        if words:
+            self._add(event, words, state="done", ended=event.time)
+
     def _end_call(self, event: ToolEnded) -> None:
         step_id = self._calls.get(event.call_id)
-        detail = ": ".join(part for part in (event.error_type, event.error) if part) if event.outcome == "failed" else ""
+        if step_id is None:
+            return
+        row = self._rows[step_id]
+        if event.outcome == "failed":
+            detail = ": ".join(part for part in (event.error_type, event.error) if part)
+        else:
+            detail = summarize_result(row.tool or "", row.arguments, event.result) or ""
         self._finish(step_id, event.time, event.outcome, result=event.result, detail=detail)
 
     def _agent(self, event: AgentStarted | AgentEnded) -> None:
@@ -257,6 +270,8 @@ class StepsProjection:
                 self._add(event, "The model's thinking could not be read", state="failed", ended=event.time, detail=event.error)
             case ModelEnded():
                 self._end_thinking(event.model_call_id, event.time)
+                if event.tool_calls:
+                    self._tell_draft(event)
                 self._drafts.pop(event.model_call_id, None)
                 if event.outcome == "failed":
                     self._add(event, "Model call failed", state="failed", ended=event.time, detail=event.error or "")
