@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from browser.server import Server
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Locator, Page, Route
+    from playwright.sync_api import BrowserContext, JSHandle, Locator, Page, Route
 
 SECONDS = 30
 """How long anything in a page may take before a test gives up; two cores that others use too are slow."""
@@ -40,8 +40,9 @@ def browser_path() -> str | None:
 @contextmanager
 def browser() -> Iterator[BrowserContext]:
     """A browser without a window."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=SECONDS * 1000)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
         context = chromium.new_context(viewport={"width": 1000, "height": 800}, device_scale_factor=2)
@@ -141,6 +142,18 @@ class NotebookPage:
         """Lets the code go on that waits at this gate."""
         (self.path.parent / gate).touch()
 
+    def listen(self) -> None:
+        """Keeps the messages that Python sends to its widgets from now on."""
+        self.page.evaluate("() => lab.listen()")
+
+    def heard(self) -> list[dict[str, Any]]:
+        """The messages since `listen`."""
+        return list(self.page.evaluate("() => lab.heard"))
+
+    def is_trusted(self) -> bool:
+        """Whether JupyterLab shows what only trusted outputs may."""
+        return bool(self.page.evaluate("() => lab.isTrusted()"))
+
     def interrupt(self) -> None:
         """Interrupts the kernel, as the menu does."""
         self.page.evaluate("async () => { await lab.kernel().interrupt(); }")
@@ -163,9 +176,9 @@ class NotebookPage:
         value = self.page.evaluate("(expression) => lab.evaluate(expression)", f"__import__('json').dumps({expression})")
         return json.loads(ast.literal_eval(value))
 
-    def attributes(self, model_id: str, *names: str) -> dict[str, Any]:
-        """Attributes of a widget's model in the page."""
-        return dict(self.page.evaluate("([id, names]) => lab.attributes(id, names)", [model_id, list(names)]))
+    def model(self, model_id: str) -> JSHandle:
+        """A widget's model in the page."""
+        return self.page.evaluate_handle("(id) => lab.model(id)", model_id)
 
     def wait(self, condition: str, argument: Any = None) -> None:
         """Waits until a JavaScript function of the argument returns something true."""

@@ -31,3 +31,23 @@ def notebook(*cells: str, kernel: str = "python3") -> NotebookNode:
     ]
     specification = {"name": kernel, "display_name": kernel, "language": "python"}
     return new.new_notebook(cells=made, metadata={"kernelspec": specification})
+
+CHECKOUT = r'''
+with agentcell.watch("Why is checkout slow?") as run:
+    run.step("Reading the deploy log of Tuesday")
+    with run.tool("metrics", route="/checkout", window="48h") as call:
+        time.sleep(0.2)
+        call.result({"points": 24, "p95_ms": 1840})
+    with run.tool("metrics", route="/cart", window="48h") as call:
+        time.sleep(0.1)
+        call.fail("TimeoutError: no answer in 1.5 s")
+    with run.tool("search_notes", query="connection pool", since="Tue") as call:
+        call.progress("Reading page 2 of 5")
+        wait_at("searching")
+        call.result(["Checkout p95", "Cart cache", "Deploy 4121", "Pool sizes", "On-call"])
+    run.write("The p95 rose after **Tuesday's deploy**: build `4121` halved the connection pool, so requests queue behind it.\n\n")
+    run.write("| route | before | after |\n|---|--:|--:|\n| /checkout | 212 ms | 1,840 ms |\n| /cart | 98 ms | 105 ms |\n\n")
+    run.write("```yaml\npool:\n  size: 64   # was 128 until build 4120\n```\n")
+    wait_at("writing")
+'''
+"""A run that waits once among its steps and once behind its answer."""

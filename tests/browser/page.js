@@ -58,12 +58,6 @@ window.lab = {
     return manager.get_model(id);
   },
 
-  /** The named attributes of a widget's model. */
-  async attributes(id, names) {
-    const model = await lab.model(id);
-    return Object.fromEntries(names.map((name) => [name, model.get(name)]));
-  },
-
   heard: [],
 
   /** Keeps the custom messages that widgets get from now on, in `heard`. */
