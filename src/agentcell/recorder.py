@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from agentcell.view import ViewModel
     from agentcell.widget import AgentCell
 
+INBOX_LIMIT = 4096
+"""Deltas that wait to be folded while the views are busy; beyond it their writer folds them, so that memory stays bounded."""
+
 _current: ContextVar[Run | None] = ContextVar("agentcell_run", default=None)
 
 
@@ -206,11 +209,7 @@ class Run:
         if self._start is None:
             raise self._not_entered()
         self._inbox.append((self._clock(), text))
-        if self._quiet_source == "":
-            if not self._told:
-                self._tell()
-        else:
-            self._settle()
+        self._take_in(quietly=self._quiet_source == "")
 
     def answer(self, text: str) -> None:
         """Sets the whole answer (markdown): what was written before stays when `text` begins with it, else it is replaced."""
@@ -260,11 +259,7 @@ class Run:
             if not event.text or (self.options.thinking == "hide" and isinstance(event, ThinkingDelta)):
                 return
             self._inbox.append((self._clock(), event))
-            if self._quiet_source == event.model_call_id and isinstance(event, TextDelta):
-                if not self._told:
-                    self._tell()
-            else:
-                self._settle()
+            self._take_in(quietly=self._quiet_source == event.model_call_id and isinstance(event, TextDelta))
             return
         with self._guarding("recording an event"):
             event = self._cleaned(event)
@@ -442,6 +437,15 @@ class Run:
         self._inbox.append((self._clock(), event))
         self._settle()
 
+    def _take_in(self, *, quietly: bool) -> None:
+        """Sees to a delta that has just come in; `quietly` when it can change nothing but the answer."""
+        if not quietly:
+            self._settle()
+        elif not self._told:
+            self._tell()
+        elif len(self._inbox) > INBOX_LIMIT:
+            self._fold(wait=False)
+
     def _settle(self) -> None:
         """Folds at once, because the state may be another one now, and tells those who watch."""
         self._fold()
@@ -454,17 +458,21 @@ class Run:
             with self._guarding("telling a view"):
                 watcher.has_news()
 
-    def _fold(self) -> None:
-        """Moves the inbox into the log and the projections."""
+    def _fold(self, *, wait: bool = True) -> None:
+        """Moves the inbox into the log and the projections; without `wait` only when nobody else is at it."""
         # First of all: what comes in from here on is news again, also when there is nothing to fold now.
         self._told = False
         if not self._inbox:
             return
-        with self.lock:
+        if not self.lock.acquire(blocking=wait):
+            return
+        try:
             life = self.projection.life
             before = life.status, life.outcome
             self._drain()
             changed = before != (life.status, life.outcome)
+        finally:
+            self.lock.release()
         if changed:
             for watcher in self._watchers:
                 with self._guarding("telling a view"):

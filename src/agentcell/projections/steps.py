@@ -99,6 +99,7 @@ class StepsProjection:
         self._thinking: dict[str, int] = {}
         self._thoughts: dict[int, GrowingText] = {}
         self._told: set[str] = set()
+        self._asked: set[int] = set()
         self._drafts: dict[str, str] = {}
         self._running: dict[int, None] = {}
         self._open_note: dict[int | None, int] = {}
@@ -230,8 +231,14 @@ class StepsProjection:
             self._calls[event.call_id] = self._add(event, kind="tool", call_id=event.call_id, parent=parent, **values)
             self.tools += 1
         else:
+            if known in self._asked:  # it begins to run only now: until then nobody but the model had named it
+                values["time"] = event.time
             self._running[known] = None
             self._change(known, state="running", ended=None, detail="", **values)
+        if event.requested:
+            self._asked.add(self._calls[event.call_id])
+        else:
+            self._asked.discard(self._calls[event.call_id])
 
     def _tell_draft(self, event: ToolStarted | ModelEnded) -> None:
         """What a model wrote before it asked for a tool was no answer: its first line becomes a bullet."""
