@@ -29,6 +29,7 @@ ALLOWED = {
     "pacer": {"errors"},
     "actions": {"wire"},
     "tool_call": {"events", "errors"},
+    "pause": set(),
     "widget": {"log", "projections", "view", "render", "wire", "pacer", "actions", "errors"},
     # Run is the face of the whole: what it offers to show or read itself it imports only when it is asked for.
     "recorder": {
@@ -37,6 +38,7 @@ ALLOWED = {
         "projections",
         "redact",
         "tool_call",
+        "pause",
         "jsonl",
         "view",
         "snapshot",

@@ -25,6 +25,7 @@ from agentcell.events import (
     Noted,
     Outcome,
     PauseRequested,
+    PauseResumed,
     RunEnded,
     RunStarted,
     TextDelta,
@@ -37,19 +38,21 @@ from agentcell.events import (
     Usage,
 )
 from agentcell.log import EventLog
+from agentcell.pause import Ask, ask_console
 from agentcell.projections.run import RunProjection
 from agentcell.redact import Redact, mask_secrets, plain
 from agentcell.tool_call import INTERRUPTIONS, ToolCall
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from typing_extensions import Self
 
     from agentcell.projections.life import Status
     from agentcell.projections.steps import Step
+    from agentcell.projections.trace_shape import Trace
     from agentcell.view import ViewModel
     from agentcell.widget import AgentCell
 
@@ -232,6 +235,35 @@ class Run:
     def tool_call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
         """As `tool`, with the arguments as a mapping."""
         return ToolCall(self, must_be_text("a tool's name", name), arguments)
+
+    def pause(self, question: str, *, choices: Sequence[str] = (), ask: Ask = ask_console) -> str:
+        """Waits on the person: shows the question, stops the clock, and returns the answer.
+
+        Args:
+            question: What to ask.
+            choices: The answers to choose from; none for an answer in words.
+            ask: Gets question and choices and returns the answer; by default the console's `input` does.
+
+        Raises:
+            TypeError: a question or a choice that is no string.
+            EOFError: there is nobody at the console.
+        """
+        must_be_text("the question for run.pause", question)
+        offered = tuple(must_be_text("a choice for run.pause", choice) for choice in choices)
+        pause_id = self.new_id()
+        self.record(PauseRequested(pause_id=pause_id, question=question, choices=offered))
+        answer: str | None = None
+        try:
+            answer = ask(question, offered)
+        finally:
+            self.record(PauseResumed(pause_id=pause_id, answer=answer))
+        return answer
+
+    def trace(self) -> Trace:
+        """The run as beats: what was asked of the model and the tools, what came back, what it cost. Prints as a tree."""
+        from agentcell.projections.trace import project_trace
+
+        return project_trace(self.events)
 
     def stream(self, source: Any) -> Any:
         """Passes a provider's stream through unchanged and records what it brings.
