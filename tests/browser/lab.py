@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import itertools
 import json
+import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ from nbformat import NotebookNode
 from browser.server import Server
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, JSHandle, Locator, Page, Route
+    from playwright.sync_api import BrowserContext, Error, JSHandle, Locator, Page, Route
 
 SECONDS = 30
 """How long anything in a page may take before a test gives up; two cores that others use too are slow."""
@@ -43,8 +45,8 @@ def browser() -> Iterator[BrowserContext]:
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=SECONDS * 1000)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS, env={**os.environ, "HOME": home})
         context = chromium.new_context(viewport={"width": 1000, "height": 800}, device_scale_factor=2)
         context.set_default_timeout(SECONDS * 1000)
         context.add_init_script(path=Path(__file__).with_name("page.js"))
@@ -67,11 +69,9 @@ class Lab:
     context: BrowserContext
     pages: list[NotebookPage] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    _folders: Iterator[int] = field(default_factory=itertools.count)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
 
-    def open(
-        self, what: NotebookNode | Path, *, kernel: bool = True, theme: Literal["light", "dark"] = "light"
-    ) -> NotebookPage:
+    def open(self, what: NotebookNode | Path, *, kernel: bool = True, theme: Literal["light", "dark"] = "light") -> NotebookPage:
         """Opens a notebook in a page of its own, and returns when it can be used.
 
         Args:
@@ -83,16 +83,18 @@ class Lab:
         if isinstance(what, Path):
             path = what
         else:
-            path = self.server.root / f"{next(self._folders)}" / "run.ipynb"
+            path = self.server.root / f"{next(self._numbers)}" / "run.ipynb"
             path.parent.mkdir()
             nbformat.write(what, path)
         page = self.context.new_page()
         page.emulate_media(color_scheme=theme)
-        page.on("pageerror", lambda error: self.faults.append(f"{path.name}: {error}\n{error.stack}"))
+        page.on("pageerror", lambda error: self._hear(error, kernel=kernel))
         page.on("request", lambda request: self._look_at(request.url))
         if not kernel:
-            page.route("**/lab/tree/**", _start_no_kernel)
-        page.goto(f"{self.server.url}/lab/tree/{path.relative_to(self.server.root)}?reset")
+            page.route("**/lab/workspaces/**", _start_no_kernel)
+        # A workspace for each page: a second page in one and the same would be sent to another address.
+        workspace = f"lab/workspaces/{next(self._numbers)}"
+        page.goto(f"{self.server.url}/{workspace}/tree/{path.relative_to(self.server.root)}")
         page.wait_for_function("(kernel) => lab.isOpen(kernel)", arg=kernel)
         opened = NotebookPage(lab=self, page=page, path=path)
         self.pages.append(opened)
@@ -104,6 +106,11 @@ class Lab:
             page.page.close()
         self.pages.clear()
         self.server.end_kernels()
+
+    def _hear(self, error: Error, *, kernel: bool) -> None:
+        # Without a kernel, the widgets' own extension trips over the missing one; that is not about us.
+        if kernel or "jupyterlab-manager" not in (error.stack or ""):
+            self.faults.append(f"{error}\n{error.stack}")
 
     def _look_at(self, url: str) -> None:
         if not url.startswith((self.server.url, self.server.url.replace("http", "ws", 1), "data:", "blob:")):
@@ -149,6 +156,14 @@ class NotebookPage:
     def heard(self) -> list[dict[str, Any]]:
         """The messages since `listen`."""
         return list(self.page.evaluate("() => lab.heard"))
+
+    def follow(self, *selectors: str) -> None:
+        """Watches where elements are from now on, in pixels from the page's upper edge."""
+        self.page.evaluate("(selectors) => lab.follow(selectors)", list(selectors))
+
+    def places(self) -> list[list[float | None]]:
+        """Where the elements of `follow` were, one after the other; None in a frame without it."""
+        return list(self.page.evaluate("() => lab.places"))
 
     def is_trusted(self) -> bool:
         """Whether JupyterLab shows what only trusted outputs may."""

@@ -26,13 +26,12 @@ def wait_at(gate):
 def notebook(*cells: str, kernel: str = "python3") -> NotebookNode:
     """A notebook with the prelude and these cells; a cell that begins with `#` and a blank is markdown."""
     new = nbformat.v4
-    made = [
-        new.new_markdown_cell(source) if source.startswith("# ") else new.new_code_cell(source) for source in (PRELUDE, *cells)
-    ]
+    made = [new.new_markdown_cell(source) if source.startswith("# ") else new.new_code_cell(source) for source in (PRELUDE, *cells)]
     specification = {"name": kernel, "display_name": kernel, "language": "python"}
     return new.new_notebook(cells=made, metadata={"kernelspec": specification})
 
-CHECKOUT = r'''
+
+CHECKOUT = r"""
 with agentcell.watch("Why is checkout slow?") as run:
     run.step("Reading the deploy log of Tuesday")
     with run.tool("metrics", route="/checkout", window="48h") as call:
@@ -49,5 +48,5 @@ with agentcell.watch("Why is checkout slow?") as run:
     run.write("| route | before | after |\n|---|--:|--:|\n| /checkout | 212 ms | 1,840 ms |\n| /cart | 98 ms | 105 ms |\n\n")
     run.write("```yaml\npool:\n  size: 64   # was 128 until build 4120\n```\n")
     wait_at("writing")
-'''
+"""
 """A run that waits once among its steps and once behind its answer."""

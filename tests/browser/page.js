@@ -70,11 +70,12 @@ window.lab = {
 
   places: [],
 
-  /** Keeps where an element's upper edge is, in every frame from now on, in `places`; null for a frame without it. */
-  follow(selector) {
+  /** Keeps where the upper edges of elements are, in every frame in which they moved, in `places`; null for one that is missing. */
+  follow(selectors) {
     lab.places = [];
     const look = () => {
-      lab.places.push(document.querySelector(selector)?.getBoundingClientRect().top ?? null);
+      const now = selectors.map((selector) => document.querySelector(selector)?.getBoundingClientRect().top ?? null);
+      if (`${now}` !== `${lab.places.at(-1)}`) lab.places.push(now);
       requestAnimationFrame(look);
     };
     look();

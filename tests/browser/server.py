@@ -16,7 +16,7 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-CONFIG = Path(__file__).resolve().parents[2] / "jupyter-config"
+LAB = Path(__file__).resolve().parents[2] / "jupyter-config" / "lab.py"
 START = 60
 """Seconds that a server may take to answer; two cores that others use too are slow."""
 
@@ -55,23 +55,15 @@ class Server:
 def jupyter_server(folder: Path) -> Iterator[Server]:
     """A server that keeps everything in `folder`; at the end it and its kernels are gone.
 
-    It runs with the project's own configuration. It asks for no token, since it lives for the tests only and listens on 127.0.0.1.
+    It is what `make lab` starts, but for the token: it lives for the tests only and listens on 127.0.0.1.
     """
     port = _free_port()
     server = Server(url=f"http://127.0.0.1:{port}", root=folder / "notebooks", data=folder / "data", log=folder / "server.log")
     server.root.mkdir(parents=True)
-    environment = {
-        **os.environ,
-        "HOME": str(folder / "home"),
-        "IPYTHONDIR": str(folder / "ipython"),
-        "JUPYTER_CONFIG_DIR": str(folder / "config"),
-        "JUPYTER_CONFIG_PATH": str(CONFIG),
-        "JUPYTER_DATA_DIR": str(server.data),
-        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
-    }
+    environment = {**os.environ, "AGENTCELL_LAB": str(folder), "HOME": str(folder / "home")}
     command = [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser"),
-        *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={server.root}"),
+        *(sys.executable, str(LAB), "--no-browser", f"--ServerApp.root_dir={server.root}"),
+        *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
         *("--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True"),
     ]
     with server.log.open("wb") as log:

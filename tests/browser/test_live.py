@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from browser.lab import Lab
 from browser.notebooks import notebook
 
-RUN = '''\
+RUN = """\
 with agentcell.watch("Why is checkout slow?") as run:
     run.step("Reading the deploy log of Tuesday")
     wait_at("reading")
@@ -21,7 +21,7 @@ with agentcell.watch("Why is checkout slow?") as run:
     wait_at("begun")
     run.write("It halved the pool:\\n\\n- before: 128\\n- after: 64\\n")
     wait_at("written")
-'''
+"""
 
 
 def test_a_blocked_cell_shows_what_goes_on(jupyterlab: Lab):

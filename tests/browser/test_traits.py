@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from browser.lab import Lab, NotebookPage
 from browser.notebooks import notebook
 
-EVERYTHING = '''\
+EVERYTHING = """\
 run = agentcell.watch("All kinds of things")
 with run:
     for place in range(30):
@@ -27,7 +27,7 @@ with run:
         run.write(word + " ")
         time.sleep(0.02)
     run.write("\\n\\n|a|b|\\n|-|-|\\n|1|2|\\n")
-'''
+"""
 
 NAMES = (
     *("run_id", "protocol", "seq", "task", "live_steps", "expand", "status", "outcome", "clock", "elapsed_seconds"),
