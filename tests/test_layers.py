@@ -12,12 +12,13 @@ ROOT = Path(__file__).resolve().parents[1] / "src" / "agentcell"
 ALLOWED = {
     "errors": set(),
     "events": set(),
+    "fields": {"events", "errors"},
     "wire": set(),
     "markup": set(),
     "text": {"errors"},
     "redact": {"errors"},
     "log": {"events", "text"},
-    "jsonl": {"events", "log", "errors"},
+    "jsonl": {"events", "fields", "log", "errors"},
     "thinking_handlers": {"events", "errors", "text"},
     "thinking": {"events", "errors", "text", "thinking_handlers"},
     "projections": {"events", "errors", "text"},
@@ -34,6 +35,7 @@ ALLOWED = {
     # Run is the face of the whole: what it offers to show or read itself it imports only when it is asked for.
     "recorder": {
         "events",
+        "fields",
         "log",
         "projections",
         "redact",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,6 +20,14 @@ class LoadError(AgentcellError, ValueError):
 
 class AgentcellWarning(UserWarning):
     """A fault that agentcell met while it showed a run; the run itself went on unharmed."""
+
+
+def warn(message: str, *, stacklevel: int = 1) -> None:
+    """Warns of a fault; where warnings are errors, says it on stderr instead: showing a run never breaks the run."""
+    try:
+        warnings.warn(message, AgentcellWarning, stacklevel=stacklevel + 1)
+    except AgentcellWarning:
+        sys.stderr.write(f"agentcell: {message}\n")
 
 
 def must_be_text(option: str, value: object) -> str:
@@ -87,4 +97,9 @@ def first_line(error: BaseException) -> str:
         lines = str(error).strip().splitlines()
     except Exception:  # noqa: BLE001 - a broken __str__
         return ""
-    return lines[0] if lines else ""
+    return lines[0].rstrip() if lines else ""
+
+
+def describe_error(error: BaseException) -> str:
+    """An exception in one line: its type, and what it says if it says something."""
+    return ": ".join(part for part in (type(error).__name__, first_line(error)) if part)

@@ -10,11 +10,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentcell.errors import LoadError, describe
-from agentcell.events import EVENT_TYPES, AnyEvent, TextDelta, ThinkingBlock, ThinkingDelta, Usage
+from agentcell.events import EVENT_TYPES, AnyEvent, TextDelta, ThinkingDelta
+from agentcell.fields import checked, restored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +30,7 @@ _Json: TypeAlias = dict[str, Any]
 def write_events(events: Iterable[AnyEvent], path: str | os.PathLike[str]) -> None:
     """Writes a log; a file of that name is replaced at once when the new one is complete, and left alone when writing fails."""
     target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    draft = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     try:
         with draft.open("w", encoding="ascii", newline="\n") as file:
             for line in _lines(events):
@@ -48,15 +50,14 @@ def read_events(path: str | os.PathLike[str]) -> tuple[AnyEvent, ...]:
     """
     name = os.fspath(path)
     events: list[AnyEvent] = []
-    with Path(path).open(encoding="utf-8", errors="strict") as file:
-        try:
-            for number, line in enumerate(file, 1):
-                if number == 1:
-                    _check_header(name, line)
-                elif line.strip():
-                    events.extend(_read_line(f"{name}, line {number}", line, len(events)))
-        except UnicodeDecodeError as error:
-            raise LoadError(f"{name} is not a saved run: it is not text ({error.reason})") from error
+    with Path(path).open("rb") as file:
+        for number, line in enumerate(file, 1):
+            where = f"{name}, line {number}"
+            values = _parsed(where, line)
+            if number == 1:
+                _check_header(where, values)
+            elif values is not None:
+                events.extend(_read_line(where, values, len(events)))
     if not events:
         raise LoadError(f"{name} holds no events: a saved run has a header and at least one event")
     return tuple(events)
@@ -65,17 +66,21 @@ def read_events(path: str | os.PathLike[str]) -> tuple[AnyEvent, ...]:
 def _lines(events: Iterable[AnyEvent]) -> Iterator[_Json]:
     yield {"format": FORMAT, "version": VERSION}
     group: list[TextDelta | ThinkingDelta] = []
+    half = False  # the group ends in the first half of a character that a source counting in UTF-16 has split
     for event in events:
-        if isinstance(event, TextDelta | ThinkingDelta):
-            if group and _source(group[0]) != _source(event):
+        if not isinstance(event, TextDelta | ThinkingDelta):
+            if group:
                 yield _delta_line(group)
                 group = []
-            group.append(event)
+            yield {"event": type(event).__name__, **_fields(event)}
             continue
-        if group:
+        # Both halves in one line would come back as the one character that they are.
+        if group and (_source(group[0]) != _source(event) or (half and "\udc00" <= event.text[:1] <= "\udfff")):
             yield _delta_line(group)
             group = []
-        yield {"event": type(event).__name__, **_fields(event)}
+        group.append(event)
+        if event.text:
+            half = "\ud800" <= event.text[-1] <= "\udbff"
     if group:
         yield _delta_line(group)
 
@@ -107,55 +112,52 @@ def _fields(record: Any) -> _Json:
     return found
 
 
-def _check_header(name: str, line: str) -> None:
+def _parsed(where: str, line: bytes) -> Any:
+    """A line's JSON; None for a blank one."""
     try:
-        header = json.loads(line)
-    except ValueError:
-        header = None
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise LoadError(f"{where}: not text ({error.reason}), so not a saved run") from error
+    if not text.strip():
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise LoadError(f"{where}: not JSON ({error}); the file may have been cut, or is not a saved run") from error
+
+
+def _check_header(where: str, header: Any) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise LoadError(f'{name} is not a saved run: its first line must be {{"format": "{FORMAT}", …}}, not {describe(line[:80])}')
+        raise LoadError(f'{where}: a saved run begins with {{"format": "{FORMAT}", …}}, not with {describe(header)}')
     version = header.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise LoadError(f"{name} was written by a newer agentcell (format {version!r}, this one reads {VERSION}): update agentcell")
+    if version != VERSION:
+        raise LoadError(f"{where}: this agentcell reads format {VERSION}, not {describe(version)}; a newer agentcell may read it")
 
 
-def _read_line(where: str, line: str, seq: int) -> Iterator[AnyEvent]:
-    try:
-        values = json.loads(line)
-    except ValueError as error:
-        raise LoadError(f"{where}: not JSON ({error}); the file may have been cut") from error
+def _read_line(where: str, values: Any, seq: int) -> Iterator[AnyEvent]:
     if not isinstance(values, dict):
         raise LoadError(f"{where}: a line must be an object, not {describe(values)}")
-    kind = EVENT_TYPES.get(values.pop("event", ""))
+    name = values.pop("event", None)
+    kind = EVENT_TYPES.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise LoadError(f"{where}: an event of a kind that this agentcell does not know")
-    times, lengths = values.pop("times", None), values.pop("lengths", None)
+        raise LoadError(f"{where}: an event of a kind that this agentcell does not know: {describe(name)}")
     try:
-        event = kind(seq=seq, **_restored(values))
-        if isinstance(event, TextDelta | ThinkingDelta) and times is not None:
-            yield from _pieces(event, times, lengths)
+        if issubclass(kind, TextDelta | ThinkingDelta) and "times" in values:
+            times, lengths = values.pop("times"), values.pop("lengths", None)
+            yield from _pieces(checked(restored(kind, {**values, "seq": seq})), times, lengths)
         else:
-            yield event
-    except (TypeError, ValueError, AttributeError) as error:
+            yield checked(restored(kind, {**values, "seq": seq}))
+    except (TypeError, ValueError) as error:
         raise LoadError(f"{where}: a {kind.__name__} that does not fit: {error}") from error
 
 
-def _restored(values: _Json) -> _Json:
-    if isinstance(values.get("usage"), dict):
-        values["usage"] = Usage(**values["usage"])
-    if isinstance(values.get("blocks"), list):
-        values["blocks"] = tuple(ThinkingBlock(**block) for block in values["blocks"])
-    for name in ("choices", "parts"):
-        if isinstance(values.get(name), list):
-            values[name] = tuple(values[name])
-    return values
-
-
-def _pieces(whole: TextDelta | ThinkingDelta, times: list[float], lengths: list[int]) -> Iterator[AnyEvent]:
-    if sum(lengths) != len(whole.text):
-        raise ValueError(f"the lengths of its pieces make {sum(lengths)} characters, its text has {len(whole.text)}")
+def _pieces(whole: Any, times: Any, lengths: Any) -> Iterator[AnyEvent]:
+    if not isinstance(times, list) or not isinstance(lengths, list) or len(times) != len(lengths):
+        raise ValueError("times and lengths must be two lists of the same length")
+    if not all(type(length) is int and length >= 0 for length in lengths) or sum(lengths) != len(whole.text):
+        raise ValueError(f"the lengths of its pieces must be whole numbers that make {len(whole.text)} together")
     position = 0
     for offset, (time, length) in enumerate(zip(times, lengths, strict=True)):
         text = whole.text[position : position + length]
         position += length
-        yield dataclasses.replace(whole, seq=whole.seq + offset, time=time, text=text)
+        yield checked(dataclasses.replace(whole, seq=whole.seq + offset, time=time, text=text))

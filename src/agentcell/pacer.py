@@ -12,10 +12,9 @@ import itertools
 import os
 import threading
 import time
-import warnings
 from typing import TYPE_CHECKING, Protocol
 
-from agentcell.errors import AgentcellWarning
+from agentcell.errors import describe_error, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,7 +161,7 @@ def _guarded(action: Callable[[], None]) -> Callable[[], None]:
         try:
             action()
         except Exception as error:  # noqa: BLE001 - the edge of this thread: a fault here must not end the display of other runs
-            warnings.warn(f"showing a run failed: {type(error).__name__}: {error}", AgentcellWarning, stacklevel=2)
+            warn(f"showing a run failed: {describe_error(error)}", stacklevel=2)
 
     return guarded
 

@@ -8,16 +8,14 @@ and sending happen on the pacer's thread, or when somebody reads. Only what chan
 from __future__ import annotations
 
 import itertools
-import sys
 import threading
 import time
-import warnings
 from collections import deque
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from agentcell.errors import AgentcellError, AgentcellWarning, first_line, must_be_text
+from agentcell.errors import AgentcellError, describe_error, first_line, must_be_text, warn
 from agentcell.events import (
     AnyEvent,
     LimitReached,
@@ -318,7 +316,7 @@ class Run:
     def report_fault(self, where: str, error: BaseException) -> None:
         """Counts a fault of agentcell's own, and warns about the first of its kind; the agent goes on."""
         self._faults[where] = self._faults.get(where, 0) + 1
-        self._warn_once(f"{where} failed, and the run goes on without it: {type(error).__name__}: {error}", key=where)
+        self._warn_once(f"{where} failed, and the run goes on without it: {describe_error(error)}", key=where)
 
     def report_unknown(self, kind: str) -> None:
         """Counts an event of a shape that nobody knows, and warns about the first of its kind."""
@@ -587,10 +585,7 @@ class Run:
         if key in self._warned:
             return
         self._warned.add(key)
-        try:
-            warnings.warn(message, AgentcellWarning, stacklevel=4)
-        except AgentcellWarning:  # warnings are errors here, but showing a run never breaks the run
-            sys.stderr.write(f"agentcell: {message}\n")
+        warn(message, stacklevel=4)
 
     def _not_entered(self) -> AgentcellError:
         return AgentcellError("a run records inside its block only: use `with agentcell.watch(...) as run:`")

@@ -7,7 +7,7 @@ The clock counts the time spent in `reasoning` without the time spent waiting on
 
 Text by the user's own code is the answer at once. Text that a model streams is a draft until its call ends without having asked
 for a tool, or until it is longer than `DRAFT_LIMIT`: so one line before a tool call never folds and reopens the block. When the
-model asks for a tool after all, what it wrote before was no answer and leaves it.
+model asks for a tool after all, what it wrote before was no answer and leaves it, also when its end was told before the call.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from agentcell.events import (
     AnyEvent,
     LimitReached,
     ModelEnded,
+    ModelStarted,
     Outcome,
     PauseRequested,
     PauseResumed,
@@ -54,7 +55,8 @@ class LifeProjection:
     Attributes:
         status: `idle`, `reasoning`, `collapsed` or `complete`.
         outcome: None until the run has ended.
-        error: One line, `ErrorType: what it said`, when it ended with one.
+        error_type: The class of the exception that it ended with.
+        error: What that said, in one line.
         limit: The limit that stopped it, if one did.
         rewrites: How often the answer changed otherwise than by growing at its end; a view that sees another number starts over.
     """
@@ -72,7 +74,8 @@ class LifeProjection:
         self._reasoning_since: float | None = None
         self._pauses: dict[str, str] = {}
         self._segments: list[_Segment] = []
-        self._open: dict[str, _Segment] = {}
+        self._open: dict[str, _Segment] = {}  # by model_call_id, while more text may come
+        self._ended: dict[str, _Segment] = {}  # by model_call_id, while a tool call of it may still be told
         self._answer = GrowingText()
         self._stale = False
         self._newest: _Segment | None = None
@@ -126,11 +129,14 @@ class LifeProjection:
                 if event.model_call_id:
                     self._drop(event.model_call_id)
                 self._reason(event.time)
+            case ModelStarted():
+                self._ended.pop(event.model_call_id, None)
             case ModelEnded(agent_id="") if event.tool_calls:
                 self._drop(event.model_call_id)
             case ModelEnded(agent_id=""):
                 segment = self._open.pop(event.model_call_id, None)
                 if segment is not None:
+                    self._ended[event.model_call_id] = segment
                     self._show(segment, event.time)
             case TurnEnded(agent_id="") if event.text:
                 self._replace(event)
@@ -172,7 +178,9 @@ class LifeProjection:
 
     def _take_text(self, event: TextDelta) -> None:
         segment = self._open.get(event.model_call_id)
-        if segment is None:
+        # The user's own text stands behind what was shown since; a model's stays together.
+        if segment is None or (not event.model_call_id and segment is not self._newest):
+            self._ended.pop(event.model_call_id, None)
             segment = self._open[event.model_call_id] = _Segment(event.model_call_id)
             self._segments.append(segment)
         segment.text.append(event.text)
@@ -189,21 +197,24 @@ class LifeProjection:
         if segment.shown or not segment.text:
             return
         segment.shown = True
-        if segment is self._segments[-1]:
+        last = self._last_shown()
+        if last is segment:
             # Two sources are paragraphs of their own.
             self._answer.append("\n\n" * (self._newest is not None) + str(segment.text))
-            self._newest = segment
         else:
             self._rewrite()
+        self._newest = last
         self._collapse(time)
 
+    def _last_shown(self) -> _Segment | None:
+        return next((one for one in reversed(self._segments) if one.shown), None)
+
     def _drop(self, model_call_id: str) -> None:
-        segment = self._open.pop(model_call_id, None)
+        segment = self._open.pop(model_call_id, None) or self._ended.pop(model_call_id, None)
         if segment is None:
             return
         self._segments.remove(segment)
-        if segment is self._newest:
-            self._newest = next((one for one in reversed(self._segments) if one.shown), None)
+        self._newest = self._last_shown()
         if segment.shown:
             self._rewrite()
 
@@ -213,6 +224,7 @@ class LifeProjection:
         whole.text.append(event.text)
         whole.shown = True
         self._open.clear()
+        self._ended.clear()
         self._segments, self._newest = [whole], whole
         if event.text.startswith(so_far):
             self._answer.append(event.text[len(so_far) :])

@@ -26,17 +26,15 @@ from agentcell.events import (
     ToolStarted,
     TurnEnded,
 )
+from agentcell.projections.bullets import Bullets
 from agentcell.text.growing import GrowingText
-from agentcell.text.summaries import first_line, summarize_call, summarize_result
+from agentcell.text.summaries import summarize_call, summarize_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 StepKind: TypeAlias = Literal["note", "tool", "thinking", "agent"]
 StepState: TypeAlias = Literal["running", "done", "failed", "cancelled"]
-
-BULLET_LIMIT = 100
-"""Characters of a model's text before a tool call that become a bullet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ class StepsProjection:
         self._thoughts: dict[int, GrowingText] = {}
         self._told: set[str] = set()
         self._asked: set[int] = set()
-        self._drafts: dict[str, str] = {}
+        self._bullets = Bullets()
         self._running: dict[int, None] = {}
         self._open_note: dict[int | None, int] = {}
         self._over = False
@@ -135,7 +133,7 @@ class StepsProjection:
             case ToolStarted():
                 self._start_call(event)
             case ToolProgressed():
-                self._change(self._calls.get(event.call_id), progress=event.payload)
+                self._report(event)
             case ToolEnded():
                 self._end_call(event)
             case Noted() if event.text.strip() or event.tool:
@@ -158,13 +156,19 @@ class StepsProjection:
             case _:
                 pass
 
+    def indifferent_to(self, model_call_id: str) -> bool:
+        """Whether more text of this source ("" is the user's own code) changes no row, neither now nor when a tool call follows."""
+        if self._open_note or model_call_id in self._thinking:
+            return False
+        return not model_call_id or self._bullets.is_known(model_call_id)
+
     def _add(self, event: AnyEvent, text: str, **values: Any) -> int:
         """Appends a row; the note that was the newest of its level is over with it."""
         parent = values.pop("parent", None)
-        if parent is None:
+        if parent is None and event.agent_id:
             parent = self._agents.get(event.agent_id)
         self._close_note(parent, event.time)
-        step = Step(len(self._rows), text, parent=parent, time=event.time, **values)
+        step = Step(len(self._rows), " ".join(text.split()), parent=parent, time=event.time, **values)
         self._rows.append(step)
         self.changed[step.id] = None
         if step.state == "running":
@@ -183,7 +187,7 @@ class StepsProjection:
             self._change(step_id, state=state, ended=time, **values)
 
     def _note(self, event: AnyEvent, text: str, *, tool: str | None = None, detail: str = "") -> int:
-        step_id = self._add(event, " ".join(text.split()), tool=tool, detail=detail)
+        step_id = self._add(event, text, tool=tool, detail=detail)
         self._open_note[self._rows[step_id].parent] = step_id
         self.tools += tool is not None
         return step_id
@@ -212,42 +216,67 @@ class StepsProjection:
         self._close_notes(event.time)
         if not event.model_call_id:
             return
-        draft = self._drafts.get(event.model_call_id, "")
-        # One more than the limit, so that a cut can be seen; nothing behind the first line is kept.
-        if len(draft) <= BULLET_LIMIT and "\n" not in draft:
-            self._drafts[event.model_call_id] = (draft + event.text).lstrip()[: BULLET_LIMIT + 1]
+        self._bullets.add(event.model_call_id, event.text)
 
     def _start_call(self, event: ToolStarted) -> None:
         self._end_thinking(event.model_call_id, event.time)
-        self._tell_draft(event)
+        self._tell_bullet(event)
         known = self._calls.get(event.call_id)
-        values: dict[str, Any] = {
-            "text": summarize_call(event.name, event.arguments),
-            "tool": event.name,
-            "arguments": event.arguments,
-        }
         if known is None:
             parent = self._calls.get(event.parent_id) if event.parent_id else None
-            self._calls[event.call_id] = self._add(event, kind="tool", call_id=event.call_id, parent=parent, **values)
+            values: dict[str, Any] = {"tool": event.name, "arguments": event.arguments, "call_id": event.call_id or None}
+            step_id = self._add(event, summarize_call(event.name, event.arguments), kind="tool", parent=parent, **values)
             self.tools += 1
+            if event.call_id:
+                self._calls[event.call_id] = step_id
         else:
-            if known in self._asked:  # it begins to run only now: until then nobody but the model had named it
-                values["time"] = event.time
-            self._running[known] = None
-            self._change(known, state="running", ended=None, detail="", **values)
+            self._tell_more(known, event)
+            step_id = known
         if event.requested:
-            self._asked.add(self._calls[event.call_id])
+            self._asked.add(step_id)
         else:
-            self._asked.discard(self._calls[event.call_id])
+            self._asked.discard(step_id)
 
-    def _tell_draft(self, event: ToolStarted | ModelEnded) -> None:
+    def _tell_bullet(self, event: ToolStarted | ModelEnded) -> None:
         """What a model wrote before it asked for a tool was no answer: its first line becomes a bullet."""
-        words = first_line(self._drafts.pop(event.model_call_id, ""), limit=BULLET_LIMIT)
-        if words:
-            self._add(event, words, state="done", ended=event.time)
+        bullet = self._bullets.take(event.model_call_id)
+        if bullet:
+            self._add(event, bullet, state="done", ended=event.time)
+
+    def _tell_more(self, step_id: int, event: ToolStarted) -> None:
+        """A second start: what it says is added, and a call that was over runs again."""
+        more: dict[str, Any] = {}
+        if event.name:
+            more |= {"tool": event.name}
+        if event.arguments:
+            more |= {"arguments": event.arguments}
+        if more:
+            row = self._rows[step_id]
+            more |= {"text": summarize_call(event.name or row.tool or "", event.arguments or row.arguments)}
+        if step_id in self._asked:  # it begins to run only now: until then nobody but the model had named it
+            more |= {"time": event.time}
+        if step_id not in self._running:
+            self._running[step_id] = None
+            more |= {"state": "running", "ended": None, "detail": "", "result": None, "progress": None}
+        self._change(step_id, **more)
+
+    def _call(self, call_id: str) -> int | None:
+        """The row of a call. Without an id: the newest that has none, or the only one that runs."""
+        if call_id:
+            return self._calls.get(call_id)
+        running = [step_id for step_id in self._running if self._rows[step_id].kind == "tool"]
+        nameless = [step_id for step_id in running if self._rows[step_id].call_id is None]
+        if nameless:
+            return nameless[-1]
+        return running[0] if len(running) == 1 else None
+
+    def _report(self, event: ToolProgressed) -> None:
+        step_id = self._call(event.call_id)
+        if step_id in self._running:
+            self._change(step_id, progress=event.payload)
 
     def _end_call(self, event: ToolEnded) -> None:
-        step_id = self._calls.get(event.call_id)
+        step_id = self._call(event.call_id)
         if step_id is None:
             return
         row = self._rows[step_id]
@@ -260,16 +289,15 @@ class StepsProjection:
     def _agent(self, event: AgentStarted | AgentEnded) -> None:
         if isinstance(event, AgentEnded):
             self._finish(self._agents.get(event.agent_id), event.time, event.outcome, detail=event.error or "")
-        elif event.agent_id not in self._agents:
-            outer = event.parent_id or ""
-            parent = self._agents.get(outer, self._calls.get(outer))
-            step_id = self._add(event, event.name or "Sub-agent", kind="agent", parent=parent)
-            self._agents[event.agent_id] = step_id
+        elif not event.agent_id or self._agents.get(event.agent_id) not in self._running:
+            parent = self._agents.get(event.parent_id, self._calls.get(event.parent_id)) if event.parent_id else None
+            self._agents.pop(event.agent_id, None)  # what an earlier call of the same agent left does not stand above this one
+            self._agents[event.agent_id] = self._add(event, event.name or "Sub-agent", kind="agent", parent=parent)
 
     def _model(self, event: ModelStarted | ModelEnded | ThinkingEnded | ThinkingFailed) -> None:
         match event:
             case ModelStarted():
-                self._drafts.pop(event.model_call_id, None)
+                self._bullets.take(event.model_call_id)
             case ThinkingEnded():
                 self._end_thinking(event.model_call_id, event.time)
                 self._tell_blocks(event)
@@ -278,8 +306,7 @@ class StepsProjection:
             case ModelEnded():
                 self._end_thinking(event.model_call_id, event.time)
                 if event.tool_calls:
-                    self._tell_draft(event)
-                self._drafts.pop(event.model_call_id, None)
+                    self._tell_bullet(event)
                 if event.outcome == "failed":
                     self._add(event, "Model call failed", state="failed", ended=event.time, detail=event.error or "")
                 elif event.outcome == "cancelled" and event.error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentcell.events import AnyEvent, ModelEnded, ModelStarted, Usage
+from agentcell.events import AnyEvent, ModelEnded, ModelStarted, RunEnded, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,17 +17,23 @@ class UsageProjection:
 
     def __init__(self) -> None:
         self._model_of: dict[str, str] = {}
-        self._calls: dict[str, tuple[str, Usage]] = {}
+        self._calls: dict[object, tuple[str, Usage]] = {}
         self._total = Usage()
+        self._over = False
 
     def feed(self, event: AnyEvent) -> None:
-        """Takes one event."""
+        """Takes one event. After the end nothing changes any more."""
+        if self._over:
+            return
         match event:
+            case RunEnded():
+                self._over = True
             case ModelStarted(model=str(model)):
                 self._model_of[event.model_call_id] = model
             case ModelEnded(usage=Usage() as usage):
                 # The last word on a response counts: providers repeat a usage, and let it grow.
-                key = event.response_id or event.model_call_id
+                # One that nobody can tell from others is a call of its own.
+                key = event.response_id or event.model_call_id or object()
                 before = self._calls.get(key)
                 if before is not None:
                     self._total = self._total + _negative(before[1])
