@@ -177,6 +177,16 @@ class NotebookPage:
         """What a cell shows."""
         return self.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".jp-Cell-outputArea")
 
+    def picture(self, path: Path, first: int, last: int, *, edge: int) -> None:
+        """Takes a picture of some cells that are in sight, with so many pixels around them."""
+        cells = self.page.locator(".jp-Notebook .jp-Cell")
+        self.page.mouse.move(0, 0)
+        boxes = [box for box in (cells.nth(cell).bounding_box() for cell in range(first, last + 1)) if box]
+        left, top = min(box["x"] for box in boxes) - edge, min(box["y"] for box in boxes) - edge
+        right = max(box["x"] + box["width"] for box in boxes) + edge
+        bottom = max(box["y"] + box["height"] for box in boxes) + edge
+        self.page.screenshot(path=path, clip={"x": left, "y": top, "width": right - left, "height": bottom - top})
+
     def outputs(self, cell: int) -> list[dict[str, Any]]:
         """A cell's outputs, as they would be saved now."""
         return list(self.page.evaluate("(cell) => lab.outputs(cell)", cell))
