@@ -53,8 +53,12 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
 def events_of(kind: Any, **fixed: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Events, or records inside one, of a kind; each field is drawn, or left at its default."""
     hints = get_type_hints(kind, localns={"Mapping": Mapping})
-    drawn = {item.name: values_of(hints[item.name]) for item in dataclasses.fields(kind)} | fixed
-    return st.fixed_dictionaries({}, optional=drawn).map(lambda values: kind(**values))
+    fields = dataclasses.fields(kind)
+    drawn = {item.name: values_of(hints[item.name]) for item in fields} | fixed
+    needed = [item.name for item in fields if item.default is item.default_factory is dataclasses.MISSING]
+    return st.fixed_dictionaries(
+        {name: drawn[name] for name in needed}, optional={name: values for name, values in drawn.items() if name not in needed}
+    ).map(lambda values: kind(**values))
 
 
 any_event: st.SearchStrategy[AnyEvent] = st.one_of(*(events_of(kind) for kind in EVENT_TYPES.values()))

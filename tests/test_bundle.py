@@ -15,7 +15,7 @@ def test_the_committed_bundle_is_what_the_sources_build(tmp_path: Path):
         pytest.skip("js/node_modules is not there: `make test` brings it")
     npm = shutil.which("npm")
     assert npm
-    subprocess.run([npm, "run", "--silent", "build", "--", f"--outdir={tmp_path}"], cwd=ROOT / "js", check=True)
+    subprocess.run([npm, "run", "--silent", "build", "--", str(tmp_path)], cwd=ROOT / "js", check=True)
     for name in ("widget.js", "widget.css"):
         assert (STATIC / name).read_bytes() == (tmp_path / name).read_bytes(), f"{name} is old: run `make bundle` and commit it"
 

@@ -99,6 +99,7 @@ def test_consecutive_deltas_of_one_source_take_one_line(tmp_path):
                 TextDelta(text="other call", model_call_id="m2", agent_id="a"),
                 TextDelta(text="other agent", model_call_id="m2"),
                 ThinkingDelta(text="other kind", model_call_id="m2"),
+                ThinkingDelta(text="other place", model_call_id="m2", source_id="span-1"),
                 Noted(text="between"),
                 ThinkingDelta(text="again", model_call_id="m2"),
             ]
@@ -106,7 +107,8 @@ def test_consecutive_deltas_of_one_source_take_one_line(tmp_path):
     )
     write_events(events, tmp_path / "run.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
-    assert [line.get("text") for line in lines] == [None, "One two", "other call", "other agent", "other kind", "between", "again"]
+    texts = ["One two", "other call", "other agent", "other kind", "other place", "between", "again"]
+    assert [line.get("text") for line in lines[1:]] == texts
     assert (lines[1]["times"], lines[1]["lengths"]) == ([1, 2, 3], [4, 0, 3])
     assert read_events(tmp_path / "run.jsonl") == events
 

@@ -19,7 +19,8 @@ ALLOWED = {
     "redact": {"errors"},
     "log": {"events", "text"},
     "jsonl": {"events", "fields", "log", "errors"},
-    "thinking": {"events", "errors", "text"},
+    "thinking_handlers": {"events", "errors", "text"},
+    "thinking": {"events", "errors", "text", "thinking_handlers"},
     "projections": {"events", "errors", "text"},
     "markdown": {"markup", "errors"},
     "markdown_stream": {"markup", "markdown", "errors"},
@@ -29,6 +30,7 @@ ALLOWED = {
     "pacer": {"errors"},
     "actions": {"wire"},
     "tool_call": {"events", "errors"},
+    "pause": set(),
     "widget": {"log", "projections", "view", "render", "wire", "pacer", "actions", "errors"},
     # Run is the face of the whole: what it offers to show or read itself it imports only when it is asked for.
     "recorder": {
@@ -38,6 +40,7 @@ ALLOWED = {
         "projections",
         "redact",
         "tool_call",
+        "pause",
         "jsonl",
         "view",
         "snapshot",

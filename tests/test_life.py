@@ -15,6 +15,7 @@ from agentcell.events import (
     Noted,
     PauseRequested,
     PauseResumed,
+    Reported,
     Routed,
     RunEnded,
     RunStarted,
@@ -26,6 +27,7 @@ from agentcell.events import (
     ToolProgressed,
     ToolStarted,
     TurnEnded,
+    TurnStarted,
 )
 from agentcell.projections.life import DRAFT_LIMIT, LifeProjection
 
@@ -65,6 +67,7 @@ TO_REASONING = [
     ThinkingDelta(text="hm"),
     ThinkingDelta(text="hm", model_call_id="m1"),
     ThinkingDelta(text="hm", agent_id="sub"),
+    ModelEnded(model_call_id="m1", tool_calls=1),
     AgentStarted(agent_id="sub", name="Researcher"),
     ToolStarted(call_id="a", name="search"),
     ToolStarted(call_id="a", name="search", requested=True, model_call_id="m1"),
@@ -95,6 +98,8 @@ NO_MOVE = [
     PauseResumed(pause_id="p"),
     Routed(route="research"),
     ContextEvaluated(),
+    TurnStarted(text="And why?"),
+    Reported(name="memory.read"),
     Noted(text="a note"),
     Noted(text="a call", tool="search"),
     LimitReached(kind="iterations"),
@@ -215,6 +220,12 @@ def test_text_leaves_the_answer_also_when_the_call_is_told_after_the_models_end(
     assert (run.status, str(run.answer)) == ("collapsed", text)
     run.feed(ToolStarted(call_id="a", name="search", model_call_id="m1"))
     assert (run.status, str(run.answer)) == ("reasoning", "")
+
+
+@pytest.mark.parametrize("text", ["I will look it up.", LONG], ids=["a draft", "text that was shown"])
+def test_text_leaves_the_answer_when_the_models_end_tells_of_calls(text):
+    run = life(RunStarted(), says(text), ModelEnded(model_call_id="m1", tool_calls=2))
+    assert (run.status, str(run.answer), run.ticking) == ("reasoning", "", True)
 
 
 def test_a_call_by_the_users_own_code_takes_nothing_out_of_the_answer():

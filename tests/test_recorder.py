@@ -14,12 +14,14 @@ import pytest
 from agentcell.errors import AgentcellError, AgentcellWarning
 from agentcell.events import (
     AgentEnded,
+    ContextEvaluated,
     LimitReached,
     ModelEnded,
     ModelStarted,
     Noted,
     PauseRequested,
     PauseResumed,
+    Reported,
     Routed,
     RunStarted,
     TextDelta,
@@ -32,7 +34,7 @@ from agentcell.events import (
     TurnEnded,
     Usage,
 )
-from agentcell.recorder import Run, RunOptions
+from agentcell.recorder import INBOX_LIMIT, Run, RunOptions
 from agentcell.testing.clock import FakeClock
 
 KEY = "sk-proj-abcdef0123456789abcdef"
@@ -322,6 +324,42 @@ def test_values_that_no_file_can_hold_are_made_so_before_they_enter_the_log(tmp_
     assert run.outcome == "limited"
 
 
+@pytest.mark.parametrize("kind", [Routed, ContextEvaluated, Reported])
+def test_evidence_is_copied_and_masked_like_arguments(kind):
+    evidence = {"scores": {"a": math.inf}, "api_key": "x", "asked": (1, {2})}
+    with Run() as run:
+        run.record(kind(evidence=evidence))
+        run.record(kind(evidence=f"key {KEY}"))
+        evidence["scores"]["b"] = 1
+    assert [event.evidence for event in run.events[1:3]] == [
+        {"scores": {"a": "inf"}, "api_key": "[secret]", "asked": [1, [2]]},
+        {"evidence": "key [secret]"},
+    ]
+
+
+def test_a_question_stops_the_clock_until_the_person_has_answered():
+    clock = FakeClock()
+
+    def ask(question: str, choices: tuple[str, ...]) -> str:
+        clock.advance(100)
+        assert (run.elapsed_seconds, run.steps[-1].state) == (2.0, "running")
+        return choices[0]
+
+    with Run(clock=clock) as run:
+        clock.advance(2)
+        assert run.pause("May I?", choices=["yes", "no"], ask=ask) == "yes"
+        clock.advance(3)
+    assert run.elapsed_seconds == 5.0
+    assert [(step.text, step.state, step.detail) for step in run.steps] == [("Waiting on you: May I?", "done", "yes")]
+
+
+def test_a_question_that_nobody_answers_lets_the_run_go_on():
+    with Run() as run, pytest.raises(EOFError):
+        run.pause("May I?", ask=lambda question, choices: exec("raise EOFError"))
+    assert [step.state for step in run.steps] == ["done"]
+    assert run.outcome == "answered"
+
+
 def test_arguments_that_are_no_mapping_are_kept_all_the_same():
     with Run() as run:
         run.record(ToolStarted(call_id="a", name="search", arguments='{"query": "p9'))
@@ -572,10 +610,21 @@ def test_writing_folds_nothing_and_reads_the_clock_once():
         for _ in range(100_000):
             run.write("b")
         assert next(readings) - before == 100_001
-        assert watcher.news - told <= 1
-        assert len(run._log) == 2, "the rest waits for somebody who wants to see it"
+        assert watcher.news - told <= 100_000 / INBOX_LIMIT + 1, "it is folded only so often that memory stays bounded"
+        assert len(run._inbox) <= INBOX_LIMIT + 1
         assert len(run.answer_text) == 100_001
-        assert len(run._log) == 100_002
+
+
+def test_a_few_writes_wait_for_somebody_who_wants_to_see_them():
+    run, watcher = watched()
+    with run:
+        run.write("a")
+        told = watcher.news
+        for _ in range(1000):
+            run.write("b")
+        assert (len(run._log), watcher.news) == (2, told)
+        run.catch_up()
+        assert len(run._log) == 1002
 
 
 def test_a_delta_costs_the_finished_run_little_more_than_its_letters():

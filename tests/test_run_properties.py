@@ -161,7 +161,7 @@ def recorded(events: list[AnyEvent], data: st.DataObject) -> Run:
         elapsed = 0.0
         for event in events:
             clock.advance(data.draw(st.sampled_from([0, 0, 0.5, 7])))
-            if isinstance(event, TextDelta) and not event.model_call_id and not event.agent_id:
+            if event == TextDelta(text=getattr(event, "text", "")):
                 run.write(event.text)
             else:
                 run.record(dataclasses.replace(event, time=0.0))  # the run sets it

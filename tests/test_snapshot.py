@@ -87,7 +87,7 @@ def test_the_text_alone_tells_everything():
         "Reading the deploy log of Tuesday · 1.2s",
         'connection \\"pool\\" <b>',
         "researcher",
-        "web failed — TimeoutError: no answer in 2 s",
+        "Calling web failed — TimeoutError: no answer in 2 s",
         "So it <must> be the pool.",
         "/cart",
         "pool: 64",
@@ -111,7 +111,7 @@ def test_the_standalone_page_has_no_script_and_names_the_task():
 def test_text_and_markdown_tell_the_same():
     run = sample()
     assert run.to_text().splitlines()[:2] == ["Thought for 1m 5s · 2 tools", "  • Reading the deploy log of Tuesday · 1.2s"]
-    assert "    • web failed — TimeoutError: no answer in 2 s · 2.0s" in run.to_text().splitlines()
+    assert "    • Calling `web` failed — TimeoutError: no answer in 2 s · 2.0s" in run.to_text().splitlines()
     assert run.to_markdown().startswith("**Thought for 1m 5s** · 2 tools\n\n- Reading the deploy log of Tuesday · 1.2s\n")
     for text in (run.to_text(), run.to_markdown()):
         assert text.rstrip().endswith("```")

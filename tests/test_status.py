@@ -32,7 +32,6 @@ from agentcell.projections.status import (
     select_status,
     validate_templates,
 )
-from agentcell.text.javascript import first_units, trim, units
 from shared import shared_path
 
 MODEL = ModelStarted(model_call_id="m1")
@@ -225,27 +224,6 @@ def test_complete_templates_are_valid() -> None:
 def test_incomplete_templates_are_refused_by_key(templates: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         validate_templates(templates)
-
-
-@pytest.mark.parametrize(
-    ("text", "limit", "expected"),
-    [
-        ("abc", 2, "ab"),
-        ("abc", 3, "abc"),
-        ("", 2, ""),
-        ("ab🙂", 3, "ab"),
-        ("ab🙂", 4, "ab🙂"),
-        ("a\ud83db", 2, "a\ud83d"),
-        ("é🙂é", 3, "é🙂"),
-    ],
-)
-def test_a_cut_never_goes_through_a_character(text: str, limit: int, expected: str) -> None:
-    assert first_units(text, limit) == expected
-
-
-def test_text_is_measured_and_trimmed_as_in_javascript() -> None:
-    assert [units(text) for text in ("", "abc", "é", "🙂", "\ud83d")] == [0, 3, 1, 2, 1]
-    assert trim("\ufeff\u3000\v x\u0085\u200b \n") == "x\u0085\u200b"
 
 
 def recorded(name: str) -> list[Any]:

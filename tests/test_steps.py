@@ -41,14 +41,14 @@ def steps(*events) -> tuple[Step, ...]:
 
 
 def lines(*events) -> list[str]:
-    """Each row as `text: state`."""
-    return [f"{step.text}: {step.state}" for step in project_steps(events)]
+    """Each row as `text: state`, a tool call under its name."""
+    return [f"{step.tool if step.kind == 'tool' else step.text}: {step.state}" for step in project_steps(events)]
 
 
 @pytest.mark.parametrize(
     ("event", "expected"),
     [
-        (SEARCH, [Step(0, "search", "tool", tool="search", time=1.0, call_id="a", arguments={"query": "p95"})]),
+        (SEARCH, [Step(0, "Searching for “p95”", "tool", tool="search", time=1.0, call_id="a", arguments={"query": "p95"})]),
         (Noted(text="Looking around", time=1.0), [Step(0, "Looking around", time=1.0)]),
         (Noted(text="Searched", tool="search"), [Step(0, "Searched", tool="search")]),
         (Noted(text="", tool="search"), [Step(0, "search", tool="search")]),
@@ -115,7 +115,7 @@ def test_the_rows_that_one_event_makes(event, expected):
 )
 def test_a_row_says_it_in_one_line(event, text):
     (step,) = steps(event(text))
-    assert step.text.endswith("two lines")
+    assert "two lines" in step.text
     assert step.text == " ".join(step.text.split())
 
 
@@ -162,9 +162,11 @@ def test_calls_at_the_same_time_end_in_any_order():
 def test_a_second_start_says_more_about_the_same_call():
     asked = ToolStarted(call_id="a", name="search", requested=True, time=1.0)
     (step,) = steps(asked, ToolStarted(call_id="a", name="search", arguments={"query": "p95"}, time=2.0))
-    assert (step.state, step.time, step.arguments) == ("running", 1.0, {"query": "p95"})
-    (step,) = steps(SEARCH, ToolStarted(call_id="a"))
-    assert (step.text, step.tool, step.arguments) == ("search", "search", {"query": "p95"}), "nothing is forgotten"
+    assert (step.text, step.state, step.arguments) == ("Searching for “p95”", "running", {"query": "p95"})
+    assert step.time == 2.0, "it begins when it runs, not when the model asks for it"
+    (step,) = steps(SEARCH, ToolStarted(call_id="a", time=2.0))
+    assert (step.text, step.tool, step.arguments) == ("Searching for “p95”", "search", {"query": "p95"}), "nothing is forgotten"
+    assert step.time == 1.0
 
 
 def test_a_call_that_is_resumed_runs_again():
@@ -229,7 +231,7 @@ def test_the_first_line_of_the_text_before_a_call_becomes_a_bullet(pieces, bulle
     text, call = steps(*(says(piece) for piece in pieces), CALL)
     assert (text.kind, text.text, text.state) == ("note", bullet, "done")
     assert len(text.text) <= BULLET_LIMIT
-    assert call.text == "search"
+    assert call.tool == "search"
 
 
 @pytest.mark.parametrize("pieces", [[], [""], [" \n\t "]])

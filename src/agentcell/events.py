@@ -31,11 +31,13 @@ class Event:
         seq: Position in its log, from 0. The log gives it.
         time: Seconds since the run's start, monotonic; never less than that of the event before.
         agent_id: The agent that it belongs to; "" is the run's own agent.
+        source_id: The framework's own id for the place it came from (a span, a stage); None when it has none.
     """
 
     seq: int = 0
     time: float = 0.0
     agent_id: str = ""
+    source_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,13 @@ class RunEnded(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted(Event):
+    """The person's next message reached the agent; a run may have several turns."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStarted(Event):
     """A sub-agent took over; `agent_id` is its own id, `parent_id` the agent or the tool call that started it."""
 
@@ -74,13 +83,22 @@ class AgentEnded(Event):
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ToolOffer:
+    """A tool that a model was shown and may ask for; `description` is "" when it had none."""
+
+    name: str
+    description: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStarted(Event):
-    """A request to a model; `model_call_id` pairs it with its text, thinking and end."""
+    """A request to a model; `model_call_id` pairs it with its text, thinking and end. `tools` are those it may ask for."""
 
     model_call_id: str = ""
     model: str | None = None
     provider: str | None = None
+    tools: tuple[ToolOffer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +163,7 @@ class Usage:
         cache_read_tokens: The part of the input that came from a cache.
         cache_write_tokens: The part of the input that was put into a cache.
         reasoning_tokens: The part of the output that was reasoning.
+        unsaid: The fields above that the provider left out; they stand at 0 here.
     """
 
     input_tokens: int = 0
@@ -152,6 +171,7 @@ class Usage:
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
+    unsaid: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def total_tokens(self) -> int:
@@ -177,6 +197,10 @@ class ModelEnded(Event):
         finish_reason: The provider's own word (`stop`, `tool_use`, …), or None when the stream broke off.
         outcome: `done`; `failed` with `error`; `cancelled` when the stream ended without its last event.
         response_id: The provider's id of the response, so that a usage told twice counts once.
+        text: The whole text where the provider repeats it at the end; None when the deltas are all there is.
+        tool_calls: How many tools the model asked for, None when nobody said.
+        withheld: The text goes through a check first; `TurnEnded` brings what is delivered in its place.
+        duration: Seconds as the framework measured them, None when it did not.
     """
 
     model_call_id: str = ""
@@ -186,13 +210,21 @@ class ModelEnded(Event):
     outcome: CallOutcome = "done"
     error: str | None = None
     response_id: str | None = None
+    text: str | None = None
+    tool_calls: int | None = None
+    withheld: bool = False
+    duration: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnded(Event):
-    """The whole answer is known: `text` replaces what was written before, or only adds the tail that is missing."""
+    """The whole answer is known: `text` replaces what was written before, or only adds the tail that is missing.
+
+    `refused` says that the answer was turned down; `text` is then what the person is told instead.
+    """
 
     text: str = ""
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,13 +258,18 @@ class ToolProgressed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolEnded(Event):
-    """A tool call is over. `result` and `error` are plain JSON values, secrets masked; `error_type` is the exception's class."""
+    """A tool call is over.
+
+    `result` and `error` are plain JSON values, secrets masked; `error_type` is the exception's class; `duration` is seconds as
+    the framework measured them, None when it did not.
+    """
 
     call_id: str = ""
     outcome: CallOutcome = "done"
     result: Any = None
     error: str | None = None
     error_type: str | None = None
+    duration: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,18 +292,29 @@ class PauseResumed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routed(Event):
-    """Somebody decided which agent or skill goes on; `confidence` is 0 to 1."""
+    """Somebody decided which agent or skill goes on.
+
+    Attributes:
+        route: The agent or skill.
+        confidence: 0 to 1.
+        reason: Why, in a few words.
+        by: What kind of decision it was, in the framework's word (`entry`, `intent`, `menu`, …).
+        evidence: What made it so, plain JSON values under the framework's names (scores, offers, losers).
+    """
 
     route: str = ""
     confidence: float | None = None
     reason: str = ""
+    by: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextEvaluated(Event):
-    """What the model will see was put together: which parts are in it."""
+    """What the model will see was put together: which parts are in it; `evidence` says why, as in `Routed`."""
 
     parts: tuple[str, ...] = ()
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,9 +335,18 @@ class LimitReached(Event):
     stops: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported(Event):
+    """Something a framework told that has no event of its own here: its `name` there, and what came with it."""
+
+    name: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
 AnyEvent: TypeAlias = (
     RunStarted
     | RunEnded
+    | TurnStarted
     | AgentStarted
     | AgentEnded
     | ModelStarted
@@ -308,6 +365,7 @@ AnyEvent: TypeAlias = (
     | ContextEvaluated
     | Noted
     | LimitReached
+    | Reported
 )
 
 EVENT_TYPES: Mapping[str, type[AnyEvent]] = {cls.__name__: cls for cls in get_args(AnyEvent)}

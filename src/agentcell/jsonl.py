@@ -86,7 +86,7 @@ def _lines(events: Iterable[AnyEvent]) -> Iterator[_Json]:
 
 
 def _source(event: TextDelta | ThinkingDelta) -> tuple[object, ...]:
-    return type(event), event.agent_id, event.model_call_id
+    return type(event), event.agent_id, event.model_call_id, event.source_id
 
 
 def _delta_line(group: list[TextDelta | ThinkingDelta]) -> _Json:

@@ -20,21 +20,24 @@ Delta: TypeAlias = TextDelta | ThinkingDelta
 
 
 class _DeltaRun:
-    """Consecutive deltas of one kind, one agent and one model call: 12 bytes and their letters each."""
+    """Consecutive deltas of one kind, one agent, one place and one model call: 12 bytes and their letters each."""
 
-    __slots__ = ("agent_id", "first_seq", "kind", "lengths", "model_call_id", "text", "times")
+    __slots__ = ("agent_id", "first_seq", "kind", "lengths", "model_call_id", "source_id", "text", "times")
 
-    def __init__(self, first_seq: int, kind: type[Delta], agent_id: str, model_call_id: str) -> None:
+    def __init__(self, first_seq: int, kind: type[Delta], agent_id: str, model_call_id: str, source_id: str | None) -> None:
         self.first_seq = first_seq
         self.kind = kind
         self.agent_id = agent_id
         self.model_call_id = model_call_id
+        self.source_id = source_id
         self.times = array("d")
         self.lengths = array("I")
         self.text = GrowingText()
 
-    def takes(self, kind: type[Delta], agent_id: str, model_call_id: str) -> bool:
-        return kind is self.kind and model_call_id == self.model_call_id and agent_id == self.agent_id
+    def takes(self, kind: type[Delta], agent_id: str, model_call_id: str, source_id: str | None) -> bool:
+        return (
+            kind is self.kind and model_call_id == self.model_call_id and agent_id == self.agent_id and source_id == self.source_id
+        )
 
     def append(self, time: float, text: str) -> None:
         self.times.append(time)
@@ -48,7 +51,12 @@ class _DeltaRun:
             piece = text[position : position + length]
             position += length
             yield self.kind(
-                seq=self.first_seq + offset, time=time, agent_id=self.agent_id, text=piece, model_call_id=self.model_call_id
+                seq=self.first_seq + offset,
+                time=time,
+                agent_id=self.agent_id,
+                source_id=self.source_id,
+                text=piece,
+                model_call_id=self.model_call_id,
             )
 
 
@@ -82,7 +90,7 @@ class EventLog:
         """Adds `event` at the end and returns it as it is kept: with its place as `seq`, and a time that never runs backwards."""
         event = replace(event, seq=self._length, time=max(self._time, event.time))
         if isinstance(event, TextDelta | ThinkingDelta):
-            self.append_delta(type(event), event.time, event.text, event.agent_id, event.model_call_id)
+            self.append_delta(type(event), event.time, event.text, event.agent_id, event.model_call_id, source_id=event.source_id)
         else:
             self._items.append(event)
             self._open = None
@@ -90,11 +98,20 @@ class EventLog:
             self._time = event.time
         return event
 
-    def append_delta(self, kind: type[Delta], time: float, text: str, agent_id: str = "", model_call_id: str = "") -> None:
+    def append_delta(
+        self,
+        kind: type[Delta],
+        time: float,
+        text: str,
+        agent_id: str = "",
+        model_call_id: str = "",
+        *,
+        source_id: str | None = None,
+    ) -> None:
         """Adds a delta without making an object for it."""
         run = self._open
-        if run is None or not run.takes(kind, agent_id, model_call_id):
-            run = self._open = _DeltaRun(self._length, kind, agent_id, model_call_id)
+        if run is None or not run.takes(kind, agent_id, model_call_id, source_id):
+            run = self._open = _DeltaRun(self._length, kind, agent_id, model_call_id, source_id)
             self._items.append(run)
         self._time = max(self._time, time)
         run.append(self._time, text)

@@ -26,6 +26,14 @@ def html_text(text: str) -> str:
     return escape(showable(text), quote=True)
 
 
+def html_words(text: str) -> str:
+    """`text` as HTML, with what stands between backticks as code."""
+    parts = html_text(text).split("`")
+    if len(parts) % 2 == 0:  # one backtick has no partner: it is the last one, and stands for itself
+        parts[-2:] = ["`".join(parts[-2:])]
+    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
+
+
 def tag(name: str, *content: str, **attributes: str | bool | None) -> str:
     """An element as HTML.
 

@@ -20,10 +20,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from agentcell.errors import AgentcellError, describe, describe_error, first_line, must_be_text, warn
 from agentcell.events import (
     AnyEvent,
+    ContextEvaluated,
     ModelStarted,
     Noted,
     Outcome,
+    PauseRequested,
     PauseResumed,
+    Reported,
+    Routed,
     RunEnded,
     RunStarted,
     TextDelta,
@@ -37,21 +41,25 @@ from agentcell.events import (
 )
 from agentcell.fields import checked
 from agentcell.log import EventLog
+from agentcell.pause import Ask, ask_console
 from agentcell.projections.run import RunProjection
 from agentcell.redact import Redact, mask_secrets, plain
 from agentcell.tool_call import INTERRUPTIONS, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
     from typing_extensions import Self
 
     from agentcell.projections.life import Status
     from agentcell.projections.steps import Step
+    from agentcell.projections.trace_shape import Trace
     from agentcell.view import ViewModel
     from agentcell.widget import AgentCell
 
+INBOX_LIMIT = 4096
+"""Deltas that wait to be folded while the views are busy; beyond it their writer folds them, so that memory stays bounded."""
 
 _DELTAS = (TextDelta, ThinkingDelta)
 
@@ -247,11 +255,7 @@ class Run:
         if self._start is None:
             raise self._not_entered()
         self._inbox.append((self._clock(), text))
-        if self._quiet_source == "":
-            if not self._told:
-                self._tell()
-        else:
-            self._settle()
+        self._take_in(quietly=self._quiet_source == "")
 
     def answer(self, text: str) -> None:
         """Sets the whole answer (markdown): what was written before stays when `text` begins with it, else it is replaced."""
@@ -277,6 +281,35 @@ class Run:
             raise TypeError(f"a tool's arguments must be a mapping, not {describe(arguments)}")
         return ToolCall(self, must_be_text("a tool's name", name), arguments)
 
+    def pause(self, question: str, *, choices: Sequence[str] = (), ask: Ask = ask_console) -> str:
+        """Waits on the person: shows the question, stops the clock, and returns the answer.
+
+        Args:
+            question: What to ask.
+            choices: The answers to choose from; none for an answer in words.
+            ask: Gets question and choices and returns the answer; by default the console's `input` does.
+
+        Raises:
+            TypeError: a question or a choice that is no string.
+            EOFError: there is nobody at the console.
+        """
+        must_be_text("the question for run.pause", question)
+        offered = tuple(must_be_text("a choice for run.pause", choice) for choice in choices)
+        pause_id = self.new_id()
+        self.record(PauseRequested(pause_id=pause_id, question=question, choices=offered))
+        answer: str | None = None
+        try:
+            answer = ask(question, offered)
+        finally:
+            self.record(PauseResumed(pause_id=pause_id, answer=answer))
+        return answer
+
+    def trace(self) -> Trace:
+        """The run as beats: what was asked of the model and the tools, what came back, what it cost. Prints as a tree."""
+        from agentcell.projections.trace import project_trace
+
+        return project_trace(self.events)
+
     def stream(self, source: Any) -> Any:
         """Passes a provider's stream through unchanged and records what it brings.
 
@@ -300,16 +333,16 @@ class Run:
         """
         if self._start is None:
             raise self._not_entered()
-        if isinstance(event, _DELTAS) and type(event.text) is type(event.model_call_id) is type(event.agent_id) is str:
+        if (
+            isinstance(event, _DELTAS)
+            and type(event.text) is type(event.model_call_id) is type(event.agent_id) is str
+            and (event.source_id is None or type(event.source_id) is str)
+        ):
             is_text = isinstance(event, TextDelta)
             if not event.text or not (is_text or self.options.thinking == "show"):
                 return
             self._inbox.append((self._clock(), event))
-            if self._quiet_source == event.model_call_id and is_text:
-                if not self._told:
-                    self._tell()
-            else:
-                self._settle()
+            self._take_in(quietly=self._quiet_source == event.model_call_id and is_text)
             return
         if isinstance(event, ThinkingDelta | ThinkingEnded) and self.options.thinking == "hide":
             return
@@ -500,6 +533,15 @@ class Run:
         self._inbox.append((self._clock(), event))
         self._settle()
 
+    def _take_in(self, *, quietly: bool) -> None:
+        """Sees to a delta that has just come in; `quietly` when it can change nothing but the answer."""
+        if not quietly:
+            self._settle()
+        elif not self._told:
+            self._tell()
+        elif len(self._inbox) > INBOX_LIMIT:
+            self._fold(wait=False)
+
     def _settle(self) -> None:
         """Folds at once, because the state may be another one now, and tells those who watch."""
         self._fold()
@@ -512,17 +554,21 @@ class Run:
             with self._guarding("telling a view"):
                 watcher.has_news()
 
-    def _fold(self) -> None:
-        """Moves the inbox into the log and the projections."""
+    def _fold(self, *, wait: bool = True) -> None:
+        """Moves the inbox into the log and the projections; without `wait` only when nobody else is at it."""
         # First of all: what comes in from here on is news again, also when there is nothing to fold now.
         self._told = False
         if not self._inbox:
             return
-        with self.lock:
+        if not self.lock.acquire(blocking=wait):
+            return
+        try:
             life = self.projection.life
             before = life.status, life.outcome
             self._drain()
             changed = before != (life.status, life.outcome)
+        finally:
+            self.lock.release()
         if changed:
             for watcher in self._watchers:
                 with self._guarding("telling a view"):
@@ -543,7 +589,7 @@ class Run:
                     continue
                 what = TextDelta(text=what)
             elif quiet is not None and isinstance(what, TextDelta) and what.model_call_id == quiet and not what.agent_id:
-                log.append_delta(TextDelta, moment - start, what.text, "", quiet)
+                log.append_delta(TextDelta, moment - start, what.text, "", quiet, source_id=what.source_id)
                 projection.feed_text(what.text)
                 continue
             if projection.life.status == "complete":
@@ -573,9 +619,9 @@ class Run:
         redact = self.options.redact
         match event:
             case ToolStarted():
-                arguments = plain(event.arguments, redact=redact)
-                # A model may have asked with something else than the mapping that a tool takes.
-                return replace(event, arguments=arguments if isinstance(arguments, dict) else {"arguments": arguments})
+                return replace(event, arguments=_mapping("arguments", plain(event.arguments, redact=redact)))
+            case Routed() | ContextEvaluated() | Reported():
+                return replace(event, evidence=_mapping("evidence", plain(event.evidence, redact=redact)))
             case ToolProgressed():
                 return replace(event, payload=plain(event.payload, redact=redact))
             case ToolEnded():
@@ -615,6 +661,11 @@ class Run:
 
     def _not_entered(self) -> AgentcellError:
         return AgentcellError("a run records inside its block only: use `with agentcell.watch(...) as run:`")
+
+
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    """`value` where a mapping belongs: a model may have asked with something else than what a tool takes."""
+    return value if isinstance(value, dict) else {name: value}
 
 
 class _Guard:

@@ -57,14 +57,14 @@ def render_body(step: Step) -> str:
     """What a row opens to, as HTML: what went in and what came out."""
     if step.kind != "tool":
         return ""
-    parts = []
+    parts: list[str] = []
     if step.arguments:
-        parts.append(_value("in", step.arguments))
+        parts += _value("in", step.arguments)
     if step.result is not None:
-        parts.append(_value("out", step.result))
+        parts += _value("out", step.result)
     if step.state == "failed" and len(step.detail) > LINE_LIMIT:
-        parts.append(_value("error", step.detail))
-    return "".join(parts)
+        parts += _value("error", step.detail)
+    return tag("dl", *parts) if parts else ""
 
 
 def cut(text: str, limit: int) -> str:
@@ -95,14 +95,13 @@ def value_text(value: Any) -> str:
     return line if len(line) <= 100 else json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _value(label: str, value: Any) -> str:
-    text = html_text(cut(value_text(value), BODY_LIMIT))
-    return tag("div", tag("b", label), " ", tag("pre", text), class_="ac-io")
+def _value(label: str, value: Any) -> tuple[str, str]:
+    return tag("dt", label), tag("dd", tag("pre", html_text(cut(value_text(value), BODY_LIMIT))))
 
 
 def _row_text(step: Step) -> str:
     if step.kind == "tool" and step.state == "failed":
-        return f"{step.tool} failed"
+        return f"{step.text} failed"
     return step.text
 
 

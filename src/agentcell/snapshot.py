@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentcell.markup import html_text, tag
+from agentcell.markup import html_text, html_words, tag
 from agentcell.render import running_title
 from agentcell.text.duration import short_duration_text
 
@@ -27,23 +27,33 @@ MAX_BODIES = 200_000
 """Characters of bodies, all rows together, that a snapshot holds; later rows go without."""
 
 _DIM = "opacity:0.75"
-_ROOT = "max-width:60em;line-height:1.5;text-align:left"
+_ROOT = "max-width:60em;font-size:13px;line-height:1.54;text-align:left"
+_ANSWER = "margin:8px 0 4px 0;font-size:14px;max-width:80ch"
 _LIST = "margin:4px 0 8px 0;padding-left:22px"
+_UNDER = "margin:4px 0 4px 22px"
 _SCROLL = "overflow-x:auto;max-width:100%"
 _PRE = (
-    "overflow-x:auto;white-space:pre-wrap;margin:4px 0 8px 0;padding:8px 10px;border-radius:6px;background:rgba(127,127,127,0.1);"
-    "font-size:90%"
+    "overflow-x:auto;margin:0 0 8px 0;padding:8px 12px;border-radius:6px;background:rgba(127,127,127,0.1);font-size:13px;"
+    "line-height:1.54"
 )
-_CELL = "padding:3px 14px 3px 0;border-bottom:1px solid rgba(127,127,127,0.3);text-align:left"
-# The answer's HTML was made by us, so its tags have these very forms.
+_QUOTE = "margin:0 0 8px 0;padding-left:12px;border-left:2px solid rgba(127,127,127,0.4)"
+_CELL = "padding:3px 14px 3px 0;border:none;border-bottom:1px solid rgba(127,127,127,0.3);background:rgba(0,0,0,0)"
+# The answer's HTML was made by us, so its tags have these very forms. A host has styles of its own for them; with ours the answer
+# looks as it did while it was live, and nothing moves when it takes the widget's place.
 _STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"<p>"), '<p style="margin:0 0 8px 0">'),
+    (re.compile(r"<(h[1-6])>"), r'<\1 style="margin:16px 0 8px 0;font-size:1.1em;font-weight:bold">'),
+    (re.compile(r"<(ul|ol)( start=\"\d+\")?>"), r'<\1\2 style="margin:0 0 8px 0;padding-left:22px">'),
+    (re.compile(r"<dl>"), '<dl style="margin:4px 0 8px 0">'),
+    (re.compile(r"<dd><pre>"), f'<dd style="margin:0"><pre style="{_PRE};white-space:pre-wrap">'),
     (re.compile(r"<pre>"), f'<pre style="{_PRE}">'),
+    (re.compile(r"(<pre[^>]*><code)"), r'\1 style="background:rgba(0,0,0,0);padding:0"'),
     (re.compile(r'<div class="ac-scroll">'), f'<div class="ac-scroll" style="{_SCROLL}">'),
-    (re.compile(r"<table>"), '<table style="border-collapse:collapse;margin:8px 0">'),
-    (re.compile(r"<(t[hd])>"), rf'<\1 style="{_CELL}">'),
+    (re.compile(r"<table>"), '<table style="border-collapse:collapse;margin:0 0 8px 0;font-size:13px">'),
+    (re.compile(r"<(t[hd])( align=\"[a-z]+\")?>"), rf'<\1\2 style="{_CELL}">'),
     (
         re.compile(r"<blockquote>"),
-        '<blockquote style="margin:8px 0;padding-left:12px;border-left:3px solid rgba(127,127,127,0.4)">',
+        f'<blockquote style="{_QUOTE}">',
     ),
 )
 _MARKS: Mapping[str, tuple[str, str]] = {"failed": ("✕", "#c4453c"), "cancelled": ("■", "#808080"), "limited": ("■", "#b7791f")}
@@ -84,11 +94,11 @@ def snapshot_html(run: Run, *, standalone: bool = False) -> str:
     else:
         parts.append(tag("div", _heading(header)))
     if header["sentence"]:
-        parts.append(tag("p", html_text(header["sentence"]), style="margin:4px 0 4px 22px"))
+        parts.append(tag("p", html_text(header["sentence"]), style=_UNDER))
     if header["status"] != "complete":
-        parts.append(tag("p", tag("em", "This was saved before the run had ended."), style=f"margin:4px 0 4px 22px;{_DIM}"))
+        parts.append(tag("p", tag("em", "This was saved before the run had ended."), style=f"{_UNDER};{_DIM}"))
     if blocks:
-        parts.append(tag("div", _styled("".join(blocks)), class_="ac-answer", dir="auto", style="margin:8px 0 4px 0"))
+        parts.append(tag("div", _styled("".join(blocks)), class_="ac-answer", dir="auto", style=_ANSWER))
     html = tag("div", *parts, class_="agentcell-snapshot", style=_ROOT)
     if not standalone:
         return html
@@ -177,12 +187,12 @@ def _rows(steps: Iterable[wire.Step], opened: Mapping[int | None, bool]) -> str:
 
 
 def _row_html(step: wire.Step) -> str:
-    text = html_text(step["text"])
+    text = html_words(step["text"])
     if step["state"] == "failed":
         text = tag("span", "✕ ", style=f"color:{_MARKS['failed'][1]}") + tag("b", text)
     elif step["kind"] == "agent":
         text = tag("b", text)
-    rest = html_text(_row_rest(step))
+    rest = html_words(_row_rest(step))
     return text + (tag("span", rest, style=_DIM) if rest else "")
 
 

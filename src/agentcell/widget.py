@@ -201,7 +201,8 @@ class AgentCell(anywidget.AnyWidget):
     def read_usage(self) -> dict[str, int]:
         """The run's usage as a dict."""
         usage = self.run.usage
-        return {name: getattr(usage, name) for name in (*usage.__slots__, "total_tokens")}
+        names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "total_tokens")
+        return {name: getattr(usage, name) for name in names}
 
     def _is_ready(self) -> bool:
         return bool(self.__dict__.get("_ready", False))

@@ -131,6 +131,9 @@ class LifeProjection:
                 self._reason(event.time)
             case ModelStarted():
                 self._ended.pop(event.model_call_id, None)
+            case ModelEnded(agent_id="") if event.tool_calls:
+                self._drop(event.model_call_id)
+                self._reason(event.time)
             case ModelEnded(agent_id=""):
                 segment = self._open.pop(event.model_call_id, None)
                 if segment is not None:

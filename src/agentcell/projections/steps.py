@@ -28,6 +28,7 @@ from agentcell.events import (
 )
 from agentcell.projections.bullets import Bullets
 from agentcell.text.growing import GrowingText
+from agentcell.text.summaries import summarize_call, summarize_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -96,6 +97,7 @@ class StepsProjection:
         self._thinking: dict[str, int] = {}
         self._thoughts: dict[int, GrowingText] = {}
         self._told: set[str] = set()
+        self._asked: set[int] = set()
         self._bullets = Bullets()
         self._running: dict[int, None] = {}
         self._open_note: dict[int | None, int] = {}
@@ -218,27 +220,41 @@ class StepsProjection:
 
     def _start_call(self, event: ToolStarted) -> None:
         self._end_thinking(event.model_call_id, event.time)
-        bullet = self._bullets.take(event.model_call_id)
-        if bullet:
-            self._add(event, bullet, state="done", ended=event.time)
+        self._tell_bullet(event)
         known = self._calls.get(event.call_id)
         if known is None:
             parent = self._calls.get(event.parent_id) if event.parent_id else None
             values: dict[str, Any] = {"tool": event.name, "arguments": event.arguments, "call_id": event.call_id or None}
-            step_id = self._add(event, event.name, kind="tool", parent=parent, **values)
+            step_id = self._add(event, summarize_call(event.name, event.arguments), kind="tool", parent=parent, **values)
             self.tools += 1
             if event.call_id:
                 self._calls[event.call_id] = step_id
         else:
             self._tell_more(known, event)
+            step_id = known
+        if event.requested:
+            self._asked.add(step_id)
+        else:
+            self._asked.discard(step_id)
+
+    def _tell_bullet(self, event: ToolStarted | ModelEnded) -> None:
+        """What a model wrote before it asked for a tool was no answer: its first line becomes a bullet."""
+        bullet = self._bullets.take(event.model_call_id)
+        if bullet:
+            self._add(event, bullet, state="done", ended=event.time)
 
     def _tell_more(self, step_id: int, event: ToolStarted) -> None:
         """A second start: what it says is added, and a call that was over runs again."""
         more: dict[str, Any] = {}
         if event.name:
-            more |= {"text": " ".join(event.name.split()), "tool": event.name}
+            more |= {"tool": event.name}
         if event.arguments:
             more |= {"arguments": event.arguments}
+        if more:
+            row = self._rows[step_id]
+            more |= {"text": summarize_call(event.name or row.tool or "", event.arguments or row.arguments)}
+        if step_id in self._asked:  # it begins to run only now: until then nobody but the model had named it
+            more |= {"time": event.time}
         if step_id not in self._running:
             self._running[step_id] = None
             more |= {"state": "running", "ended": None, "detail": "", "result": None, "progress": None}
@@ -260,8 +276,15 @@ class StepsProjection:
             self._change(step_id, progress=event.payload)
 
     def _end_call(self, event: ToolEnded) -> None:
-        detail = ": ".join(part for part in (event.error_type, event.error) if part) if event.outcome == "failed" else ""
-        self._finish(self._call(event.call_id), event.time, event.outcome, result=event.result, detail=detail)
+        step_id = self._call(event.call_id)
+        if step_id is None:
+            return
+        row = self._rows[step_id]
+        if event.outcome == "failed":
+            detail = ": ".join(part for part in (event.error_type, event.error) if part)
+        else:
+            detail = summarize_result(row.tool or "", row.arguments, event.result) or ""
+        self._finish(step_id, event.time, event.outcome, result=event.result, detail=detail)
 
     def _agent(self, event: AgentStarted | AgentEnded) -> None:
         if isinstance(event, AgentEnded):
@@ -282,6 +305,8 @@ class StepsProjection:
                 self._add(event, "The model's thinking could not be read", state="failed", ended=event.time, detail=event.error)
             case ModelEnded():
                 self._end_thinking(event.model_call_id, event.time)
+                if event.tool_calls:
+                    self._tell_bullet(event)
                 if event.outcome == "failed":
                     self._add(event, "Model call failed", state="failed", ended=event.time, detail=event.error or "")
                 elif event.outcome == "cancelled" and event.error:

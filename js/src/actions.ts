@@ -1,0 +1,51 @@
+// What the reader does goes up to Python by two roads at once: whichever is open while a cell runs.
+
+import type { Model } from "./model";
+import { ACTION_MESSAGE, type Action, type ActionContent } from "./wire";
+
+/** A name that nothing else has. `crypto.randomUUID` is there only on pages that came by https or from this machine. */
+export function newId(): string {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * Sends `action` over the comm and over the kernel's control channel. Python takes the first and drops the second.
+ *
+ * The comm waits for the end of the cell on some kernels; the control channel never does, but not every host has one.
+ * Either road may throw (a dead kernel, a host without it), which is no reason to leave out the other.
+ */
+export function sendAction(model: Model, action: Action): void {
+  attempt(() => model.send(action));
+  attempt(() => {
+    const kernel = model.widget_manager?.kernel;
+    const content: ActionContent = { run_id: model.get("run_id"), action };
+    kernel?.sendControlMessage?.(
+      {
+        header: {
+          msg_id: newId(),
+          session: kernel.clientId ?? "",
+          username: kernel.username ?? "",
+          msg_type: ACTION_MESSAGE,
+          version: "5.3",
+          date: new Date().toISOString(),
+        },
+        parent_header: {},
+        metadata: {},
+        content,
+        buffers: [],
+        channel: "control",
+      },
+      false,
+      true,
+    );
+  });
+}
+
+function attempt(send: () => void): void {
+  try {
+    send();
+  } catch (error) {
+    console.debug("agentcell: one road to the kernel is closed", error);
+  }
+}

@@ -1,0 +1,241 @@
+// One model's run in this page: what it shows, where the reader is in it, and whether Python still speaks.
+
+import { newId, sendAction } from "./actions";
+import { Clock } from "./clock";
+import { kernelGone } from "./connection";
+import { type Listener, type Model, readView, VIEW_KEYS, writeKey } from "./model";
+import { applyPatch, type Change, NO_CHANGE } from "./patch";
+import { Tree } from "./tree";
+import type { Message, OpenAction, PatchMessage, Step, View } from "./wire";
+
+const TICK = 250; // ms
+const CHECK = 1000; // ms between two looks at the kernel
+const SILENCE = 20_000; // ms without a word, while the clock runs; Python says something every 5 s
+const FIRST_RETRY = 2000; // ms; doubles up to the last
+const LAST_RETRY = 30_000;
+
+/** Something that draws the run. A change of null means that anything may be different. */
+export interface Drawn {
+  update(change: Change | null): void;
+  tick(): void;
+}
+
+/** Which rows are drawn: the live window, all, those worth keeping in sight when the block folds by itself, or none. */
+export type Shown = "live" | "all" | "kept" | "none";
+
+export class Store {
+  view: View;
+  readonly clock = new Clock();
+  readonly tree = new Tree();
+  /** What the reader did: it wins over what opens and folds by itself, and survives every update. */
+  readonly reader = { open: null as boolean | null, all: false, rows: new Set<number>() };
+  /** The kernel is out of reach; `seen` is the clock's time when it last spoke. */
+  lost = false;
+  seen = 0;
+
+  readonly model: Model;
+  #drawn = new Set<Drawn>();
+  #listeners: [event: string, callback: Listener][];
+  #heard = performance.now();
+  #checked = 0;
+  #disconnected = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #writing = false;
+  #stale = false;
+  #newest = 0; // the highest seq that Python spoke of
+  #retry: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(model: Model) {
+    this.model = model;
+    this.view = readView(model);
+    this.#read();
+    this.#listeners = [
+      ["msg:custom", (message: Message) => this.#receive(message)],
+      ["comm_live_update", () => this.#disconnect()],
+      ...VIEW_KEYS.map((key): [string, Listener] => [`change:${key}`, () => this.#changed()]),
+    ];
+    for (const [event, callback] of this.#listeners) model.on(event, callback);
+  }
+
+  dispose(): void {
+    for (const [event, callback] of this.#listeners) this.model.off(event, callback);
+    this.#drawn.clear();
+    this.#schedule();
+    clearTimeout(this.#retry);
+    this.#stale = false;
+  }
+
+  add(drawn: Drawn): void {
+    this.#drawn.add(drawn);
+    this.#schedule();
+  }
+
+  remove(drawn: Drawn): void {
+    this.#drawn.delete(drawn);
+    this.#schedule();
+  }
+
+  /** Which rows are drawn now. */
+  get shown(): Shown {
+    const { open, all } = this.reader;
+    const { expand, status } = this.view;
+    const working = status === "idle" || status === "reasoning";
+    if (open ?? (expand === "open" || (expand === "auto" && working))) return all || expand === "open" ? "all" : "live";
+    return open === null && expand === "auto" ? "kept" : "none";
+  }
+
+  /** Seconds that a row took, or has taken so far. */
+  rowSeconds(step: Step): number {
+    return step.elapsed ?? Math.max(0, performance.now() - (this.tree.running.get(step.id) ?? Infinity)) / 1000;
+  }
+
+  /** The reader opens or folds the whole block. */
+  openBlock(open: boolean): void {
+    this.reader.open = open;
+    this.reader.all ||= open;
+    this.#act(null, open);
+    this.#draw(null);
+  }
+
+  /** The reader opens or closes one row. */
+  openRow(row: number, open: boolean): void {
+    if (open) this.reader.rows.add(row);
+    else this.reader.rows.delete(row);
+    this.#act(row, open);
+    this.#draw({ ...NO_CHANGE, steps: [row] });
+  }
+
+  #act(row: number | null, open: boolean): void {
+    const action: OpenAction = { type: "open", id: newId(), row, open };
+    sendAction(this.model, action);
+  }
+
+  #draw(change: Change | null): void {
+    this.#schedule();
+    for (const drawn of this.#drawn) drawn.update(change);
+  }
+
+  // --- what Python says ---
+
+  #receive(message: Message): void {
+    if (message?.type !== "patch" && message?.type !== "heartbeat") return;
+    this.#catchUp();
+    this.#heard = performance.now();
+    this.#disconnected = false;
+    const { seq } = this.view;
+    if (message.seq > this.#newest) this.#newest = message.seq;
+    let change: Change | null = NO_CHANGE;
+    if (message.type === "heartbeat") this.#beat(message.elapsed_seconds);
+    else if (message.seq === seq + 1) change = this.#apply(message);
+    this.seen = this.clock.read();
+    const found = this.#judge();
+    if (change !== NO_CHANGE || found) this.#draw(change);
+    if (this.#newest > this.view.seq && this.#retry === undefined) this.#resync(FIRST_RETRY);
+  }
+
+  #beat(elapsed: number): void {
+    this.view.elapsed_seconds = elapsed;
+    this.#write(["elapsed_seconds"]);
+    this.clock.set(elapsed, this.view.clock === "running");
+  }
+
+  /** Applies a patch and keeps the model equal; what does not fit is left to a resync. */
+  #apply({ seq, patch }: PatchMessage): Change {
+    const { view, model } = this;
+    // The host may hold equal arrays that are not the ones we had: changed are those that it holds.
+    view.steps = model.get("steps");
+    view.blocks = model.get("blocks");
+    let change: Change;
+    try {
+      change = applyPatch(view, patch);
+    } catch (error) {
+      console.warn("agentcell: a patch did not fit; asking for everything", error);
+      return NO_CHANGE;
+    }
+    view.seq = seq;
+    const header = Object.keys(patch.header ?? {}) as (keyof View)[];
+    this.#write([...header, "seq"]);
+    for (const id of change.steps) this.tree.set(view.steps[id] as Step, () => this.#heard);
+    if (header.includes("elapsed_seconds") || header.includes("clock")) {
+      this.clock.set(view.elapsed_seconds, view.clock === "running");
+    }
+    return change;
+  }
+
+  #write(keys: (keyof View)[]): void {
+    this.#writing = true;
+    for (const key of keys) writeKey(this.model, this.view, key);
+    this.#writing = false;
+  }
+
+  /** A trait came from Python. All traits of one update are read at once, when the last of them is there. */
+  #changed(): void {
+    if (this.#writing || this.#stale) return;
+    this.#stale = true;
+    queueMicrotask(() => this.#catchUp());
+  }
+
+  #catchUp(): void {
+    if (!this.#stale) return;
+    this.#stale = false;
+    this.view = readView(this.model);
+    this.#heard = performance.now();
+    this.#disconnected = false;
+    this.#read();
+    if (this.view.seq >= this.#newest) {
+      clearTimeout(this.#retry);
+      this.#retry = undefined;
+    }
+    this.#judge();
+    this.#draw(null);
+  }
+
+  #read(): void {
+    const { view, clock } = this;
+    this.#newest = Math.max(this.#newest, view.seq);
+    clock.set(view.elapsed_seconds, view.clock === "running");
+    this.seen = clock.read();
+    this.tree.reset(view.steps, (step) => performance.now() - Math.max(0, this.seen - step.started) * 1000);
+  }
+
+  #resync(wait: number): void {
+    sendAction(this.model, { type: "resync", id: newId() });
+    this.#retry = setTimeout(() => this.#resync(Math.min(wait * 2, LAST_RETRY)), wait);
+  }
+
+  // --- whether Python still speaks ---
+
+  get #underWay(): boolean {
+    return this.view.status === "reasoning" || this.view.status === "collapsed";
+  }
+
+  #schedule(): void {
+    const on = this.#drawn.size > 0 && this.#underWay;
+    if (on === (this.#timer !== undefined)) return;
+    clearInterval(this.#timer);
+    this.#timer = on ? setInterval(() => this.#tick(), TICK) : undefined;
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    if (now - this.#checked >= CHECK) {
+      this.#checked = now;
+      if (this.#judge()) this.#draw(NO_CHANGE);
+    }
+    if (!this.lost && this.clock.running) for (const drawn of this.#drawn) drawn.tick();
+  }
+
+  #disconnect(): void {
+    this.#disconnected = true;
+    if (this.#judge()) this.#draw(NO_CHANGE);
+  }
+
+  /** Finds out whether the kernel is lost; true when that is news. */
+  #judge(): boolean {
+    const silent = this.clock.running && performance.now() - this.#heard > SILENCE;
+    const lost = this.#underWay && (this.#disconnected || silent || kernelGone(this.model));
+    const news = lost !== this.lost;
+    this.lost = lost;
+    return news;
+  }
+}

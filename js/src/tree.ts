@@ -1,0 +1,69 @@
+// Which row stands under which, which ones run, and which of them are worth seeing.
+
+import type { Step, View } from "./wire";
+
+/** No more running rows than this are kept in sight at once. */
+const RUNNING_SHOWN = 12;
+
+export class Tree {
+  /** Ids of the rows that run, each with the moment it began, on performance.now()'s scale. */
+  readonly running = new Map<number, number>();
+  #under = new Map<number | null, number[]>();
+  #count = 0;
+
+  /** Starts over with all of `steps`; a row that runs already keeps its beginning, another began at `began(step)`. */
+  reset(steps: readonly Step[], began: (step: Step) => number): void {
+    this.#under.clear();
+    this.#count = 0;
+    for (const id of this.running.keys()) if (steps[id]?.state !== "running") this.running.delete(id);
+    for (const step of steps) this.set(step, began);
+  }
+
+  /** A row is new or says something else. */
+  set(step: Step, began: (step: Step) => number): void {
+    if (step.id >= this.#count) {
+      this.#count = step.id + 1;
+      const siblings = this.#under.get(step.parent);
+      if (siblings) siblings.push(step.id);
+      else this.#under.set(step.parent, [step.id]);
+    }
+    if (step.state !== "running") this.running.delete(step.id);
+    else if (!this.running.has(step.id)) this.running.set(step.id, began(step));
+  }
+
+  /** The rows of the live window, in order: the newest of each level that still works, what runs, and what was opened. */
+  live({ steps, live_steps }: View, opened: Iterable<number>): number[] {
+    const seen = new Set<number>();
+    const newest = (parent: number | null) => {
+      const rows = this.#under.get(parent) ?? [];
+      for (const id of rows.slice(Math.max(0, rows.length - live_steps))) add(steps, id, seen);
+    };
+    newest(null);
+    for (const id of [...this.running.keys()].slice(-RUNNING_SHOWN)) {
+      add(steps, id, seen);
+      newest(id);
+    }
+    for (const id of opened) add(steps, id, seen);
+    return inOrder(seen);
+  }
+}
+
+/** The rows kept in sight when the block folds by itself, in order: those opened for reading, and why the run went wrong. */
+export function kept({ steps, outcome, live_steps }: View, opened: Iterable<number>): number[] {
+  const seen = new Set<number>();
+  for (const id of opened) add(steps, id, seen);
+  if (outcome === "failed" || outcome === "cancelled") {
+    const bad = steps.filter((step) => step.state === "failed");
+    for (const { id } of bad.slice(Math.max(0, bad.length - live_steps))) add(steps, id, seen);
+  }
+  return inOrder(seen);
+}
+
+function add(steps: readonly Step[], id: number, seen: Set<number>): void {
+  for (let row = steps[id]; row && !seen.has(row.id); row = row.parent === null ? undefined : steps[row.parent])
+    seen.add(row.id);
+}
+
+function inOrder(ids: Set<number>): number[] {
+  return [...ids].sort((a, b) => a - b);
+}

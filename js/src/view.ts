@@ -1,0 +1,110 @@
+// One view of a run: header, the line of what goes on, the steps, the answer.
+
+import { newId } from "./actions";
+import { Answer } from "./answer";
+import { button, codeMarked, make, setText, words } from "./dom";
+import { clockText } from "./duration";
+import type { Change } from "./patch";
+import { Rows } from "./rows";
+import type { Drawn, Store } from "./store";
+
+/** The spinner: six dots, two rows of three, each lit so many seconds after the first. */
+const DELAYS = [0, 0.12, 0.24, 0.6, 0.48, 0.36];
+
+/** What stands before the title, instead of a chevron; CSS lights the dots while it is running. */
+const SIGNS: Record<string, string> = { running: "", waiting: "◆", failed: "✕", cancelled: "■", limited: "■", lost: "○" };
+
+function dot(delay: number): HTMLElement {
+  const element = make("i", "");
+  element.style.animationDelay = `${delay}s`;
+  return element;
+}
+
+export class CellView implements Drawn {
+  #store: Store;
+  #root = make("div", "agentcell");
+  #sign = words("");
+  #icon = make("span", "ac-icon", this.#sign, ...DELAYS.map(dot));
+  #title = words("ac-title");
+  #time = words("ac-time");
+  #header = button("ac-head", this.#icon, this.#title, this.#time);
+  #line = make("div", "ac-line");
+  #said = "";
+  #rows: Rows;
+  #answer = new Answer();
+
+  constructor(store: Store, place: HTMLElement) {
+    this.#store = store;
+    const id = `ac-${newId()}`;
+    this.#rows = new Rows(store, id);
+    this.#icon.ariaHidden = "true";
+    this.#header.setAttribute("aria-controls", id);
+    this.#header.onclick = () => store.openBlock(this.#header.getAttribute("aria-expanded") !== "true");
+    this.#line.setAttribute("role", "status");
+    this.#line.setAttribute("aria-live", "polite");
+    this.#root.setAttribute("role", "group");
+    // JupyterLab takes Enter from whatever has the focus, unless told not to; after a click its own keys should work on.
+    this.#root.addEventListener("focusin", ({ target }) => {
+      const element = target as Element;
+      element.toggleAttribute("data-lm-suppress-shortcuts", element.matches(":focus-visible"));
+    });
+    this.#root.append(this.#header, this.#line, this.#rows.element, this.#answer.element);
+    this.update(null);
+    place.append(this.#root);
+    store.add(this);
+  }
+
+  dispose(): void {
+    this.#store.remove(this);
+    this.#rows.dispose();
+    this.#root.remove();
+  }
+
+  update(change: Change | null): void {
+    const { view, shown } = this.#store;
+    this.#root.ariaLabel = view.task || "Agent run";
+    const state = this.#state();
+    this.#root.dataset.state = state;
+    this.#header.toggleAttribute("data-sign", state in SIGNS);
+    setText(this.#sign, SIGNS[state] ?? "");
+    this.#header.hidden = !view.title;
+    this.#header.disabled = view.steps.length === 0;
+    this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`);
+    this.#say(view.sentence || view.status_line);
+    this.#head();
+    this.#rows.update(change);
+    this.#answer.update(view.blocks, change?.blocks);
+  }
+
+  tick(): void {
+    this.#head();
+    this.#rows.tick();
+  }
+
+  /** The one word that the look depends on. */
+  #state(): string {
+    const { lost, clock, view } = this.#store;
+    if (lost) return "lost";
+    if (view.status === "complete") return view.outcome ?? "answered";
+    if (clock.running) return "running";
+    return view.status === "reasoning" ? "waiting" : view.status;
+  }
+
+  #head(): void {
+    const { view, lost, seen, clock } = this.#store;
+    const state = this.#root.dataset.state;
+    let time = view.facts;
+    if (lost) time = `last seen at ${clockText(seen)}`;
+    else if (state === "running") time = clockText(clock.read());
+    else if (state === "waiting") time = `${clockText(clock.read())} thought so far`;
+    setText(this.#title, lost ? "Kernel lost" : view.title);
+    setText(this.#time, time && ` · ${time}`);
+  }
+
+  /** The page's one live region: it speaks when the line changes, never of the clock. */
+  #say(line: string): void {
+    if (line === this.#said) return;
+    this.#said = line;
+    this.#line.replaceChildren(...codeMarked(line));
+  }
+}

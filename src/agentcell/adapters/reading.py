@@ -1,0 +1,111 @@
+"""Which reader takes a stream's event, and the one edge at which a fault of a reader stops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from agentcell.adapters.anthropic_messages import MessagesReader
+from agentcell.adapters.fields import text_of
+from agentcell.adapters.google_genai import GenerateContentReader
+from agentcell.adapters.model_call import ModelCall
+from agentcell.adapters.openai_chat import ChatReader
+from agentcell.adapters.openai_responses import ResponsesReader
+
+if TYPE_CHECKING:
+    from agentcell.recorder import Run
+
+
+class Reader(Protocol):
+    """Reads one provider's events into a model call.
+
+    Attributes:
+        derived: Types of the events that the SDK's helper makes of others and yields beside them: to read these too would
+            say everything twice.
+        call: Where it goes.
+    """
+
+    derived: ClassVar[frozenset[str]]
+    call: ModelCall
+
+    def __init__(self, call: ModelCall) -> None: ...
+
+    @staticmethod
+    def takes(kind: str, event: Any, /) -> bool:
+        """Whether an event, whose `type` is `kind`, has this reader's shape."""
+        ...
+
+    def read(self, event: Any) -> None:
+        """Records what one event says."""
+        ...
+
+
+READERS: tuple[type[Reader], ...] = (ChatReader, ResponsesReader, MessagesReader, GenerateContentReader)
+
+
+class Edge:
+    """Where faults of ours stop: what fails in showing a run is reported, and must not stop the run."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self._run.report_fault("stream", error)
+        return True
+
+
+class Reading:
+    """The reading of one stream.
+
+    The call begins before the first event, when nobody knows its shape yet. The first event that has a known shape picks the
+    reader for it; events of another shape get a reader and a call of their own.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._edge = Edge(run)
+        self._first = ModelCall(run)
+        self._readers: list[Reader] = []  # the one that read last comes first
+        self._unknown = False
+
+    def begin(self) -> None:
+        """The request is about to go out, or has gone."""
+        with self._edge:
+            self._first.begin()
+
+    def read(self, event: Any) -> None:
+        """Records what an event says; whatever the event is, this never raises."""
+        with self._edge:
+            self._read(event)
+
+    def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
+        """The stream is over: it raised `error`, or somebody closed it, or it simply ended."""
+        if not self._readers:
+            self._first.complete = self._unknown and not closed  # who cannot read a stream cannot say that it broke off
+        for call in [reader.call for reader in self._readers] or [self._first]:
+            with self._edge:
+                call.finish(error, closed=closed)
+
+    def _read(self, event: Any) -> None:
+        kind = text_of(event, "type")
+        if self._readers and kind in self._readers[0].derived:
+            return
+        if not self._readers or not self._readers[0].takes(kind, event):
+            found = self._find(kind, event)
+            if found is None:
+                self._unknown = True
+                self._run.report_unknown(kind or type(event).__name__)
+                return
+            self._readers = [found, *(reader for reader in self._readers if reader is not found)]
+        self._readers[0].read(event)
+
+    def _find(self, kind: str, event: Any) -> Reader | None:
+        chosen = next((shape for shape in READERS if shape.takes(kind, event)), None)
+        if chosen is None:
+            return None
+        known = next((reader for reader in self._readers if type(reader) is chosen), None)
+        return known or chosen(ModelCall(self._run) if self._readers else self._first)

@@ -1,0 +1,59 @@
+"""A run that only keeps what it is told, so that a test can look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agentcell.events import Event, ModelEnded, TextDelta, ThinkingDelta, ThinkingEnded, ToolEnded, ToolStarted
+
+
+@dataclass
+class Collector:
+    events: list[Event] = field(default_factory=list)
+    faults: list[BaseException] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    ids: int = 0
+
+    def record(self, event):
+        self.events.append(event)
+
+    def new_id(self):
+        self.ids += 1
+        return f"id-{self.ids}"
+
+    def report_fault(self, where, error):
+        self.faults.append(error)
+
+    def report_unknown(self, kind):
+        self.unknown.append(kind)
+
+    def of(self, *kinds):
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    @property
+    def text(self):
+        return "".join(event.text for event in self.of(TextDelta))
+
+    @property
+    def thinking(self):
+        return "".join(event.text for event in self.of(ThinkingDelta))
+
+    @property
+    def blocks(self):
+        return [block for event in self.of(ThinkingEnded) for block in event.blocks]
+
+    @property
+    def asked(self):
+        return [(event.call_id, event.name, event.arguments) for event in self.of(ToolStarted) if event.requested]
+
+    @property
+    def hosted(self):
+        """Tools that the provider ran: id -> (name, arguments, outcome, result), each as it was told last."""
+        told = {event.call_id: (event.name, event.arguments) for event in self.of(ToolStarted) if not event.requested}
+        ends = {event.call_id: (event.outcome, event.result) for event in self.of(ToolEnded)}
+        return {call_id: (*start, *ends.get(call_id, (None, None))) for call_id, start in told.items()}
+
+    @property
+    def end(self):
+        (end,) = self.of(ModelEnded)
+        return end

@@ -1,0 +1,55 @@
+"""One server and one browser for all tests of this folder; pages and kernels of its own for each.
+
+`python -m pytest tests/browser` runs them. They need JupyterLab, playwright and a Chromium that is installed (`apt-get install
+chromium`), and agentcell itself in the environment that runs them, because the kernels import it from there. AGENTCELL_SHOTS names a
+folder for the pictures that they take.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from browser.lab import BROWSERS, Lab, browser, browser_path
+from browser.server import jupyter_server
+
+
+def _missing() -> str | None:
+    """What these tests need and this machine lacks, with the way to get it."""
+    modules = [name for name in ("jupyterlab", "playwright") if find_spec(name) is None]
+    if modules:
+        return f"{' and '.join(modules)}: pip install --group dev"
+    return None if browser_path() else f"a browser ({', '.join(BROWSERS)}): apt-get install chromium"
+
+
+@pytest.fixture(scope="package")
+def _lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    missing = _missing()
+    if missing:
+        message = f"nothing is tested in JupyterLab, because this is not there: {missing}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    with jupyter_server(tmp_path_factory.mktemp("jupyter")) as server, browser() as context:
+        yield Lab(server, context)
+
+
+@pytest.fixture
+def jupyterlab(_lab: Lab) -> Iterator[Lab]:
+    """A JupyterLab; at the end its pages and kernels are gone, and nothing may have gone wrong in a page."""
+    _lab.faults.clear()
+    yield _lab
+    _lab.close_pages()
+    assert _lab.faults == []
+
+
+@pytest.fixture(scope="session")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures go."""
+    folder = Path(os.environ.get("AGENTCELL_SHOTS") or tmp_path_factory.mktemp("shots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

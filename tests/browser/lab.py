@@ -1,0 +1,219 @@
+"""JupyterLab in a browser, and a notebook in it: what a test says instead of clicking and waiting."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import nbformat
+from nbformat import NotebookNode
+
+from browser.server import Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Error, JSHandle, Locator, Page, Route
+
+SECONDS = 30
+"""How long anything in a page may take before a test gives up; two cores that others use too are slow."""
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+    # No name is looked up: what asks another host fails at once.
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+)
+
+
+def browser_path() -> str | None:
+    """The browser that is installed here; playwright's own download is not used."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+@contextmanager
+def browser() -> Iterator[BrowserContext]:
+    """A browser without a window."""
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=SECONDS * 1000)
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS, env={**os.environ, "HOME": home})
+        context = chromium.new_context(viewport={"width": 1000, "height": 800}, device_scale_factor=2)
+        context.set_default_timeout(SECONDS * 1000)
+        context.add_init_script(path=Path(__file__).with_name("page.js"))
+        yield context
+        chromium.close()
+
+
+@dataclass
+class Lab:
+    """A JupyterLab: one server and one browser, and as many pages as a test opens.
+
+    Attributes:
+        server: The server.
+        context: The browser.
+        pages: The pages that are open.
+        faults: What went wrong in a page, and what it asked other hosts for.
+    """
+
+    server: Server
+    context: BrowserContext
+    pages: list[NotebookPage] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def open(self, what: NotebookNode | Path, *, kernel: bool = True, theme: Literal["light", "dark"] = "light") -> NotebookPage:
+        """Opens a notebook in a page of its own, and returns when it can be used.
+
+        Args:
+            what: A notebook, which is written into a new folder; or the path of one that lies below the server's root. Opening one
+                path twice gives two pages on one kernel.
+            kernel: False opens it without a kernel, as where nobody can run it.
+            theme: What the browser asks pages to look like.
+        """
+        if isinstance(what, Path):
+            path = what
+        else:
+            path = self.server.root / f"{next(self._numbers)}" / "run.ipynb"
+            path.parent.mkdir()
+            nbformat.write(what, path)
+        page = self.context.new_page()
+        page.emulate_media(color_scheme=theme)
+        page.on("pageerror", lambda error: self._hear(error, kernel=kernel))
+        page.on("request", lambda request: self._look_at(request.url))
+        if not kernel:
+            page.route("**/lab/workspaces/**", _start_no_kernel)
+        # A workspace for each page: a second page in one and the same would be sent to another address.
+        workspace = f"lab/workspaces/{next(self._numbers)}"
+        page.goto(f"{self.server.url}/{workspace}/tree/{path.relative_to(self.server.root)}")
+        page.wait_for_function("(kernel) => lab.isOpen(kernel)", arg=kernel)
+        opened = NotebookPage(lab=self, page=page, path=path)
+        self.pages.append(opened)
+        return opened
+
+    def close_pages(self) -> None:
+        """Closes every page and ends every kernel."""
+        for page in self.pages:
+            page.page.close()
+        self.pages.clear()
+        self.server.end_kernels()
+
+    def _hear(self, error: Error, *, kernel: bool) -> None:
+        # Without a kernel, the widgets' own extension trips over the missing one; that is not about us.
+        if kernel or "jupyterlab-manager" not in (error.stack or ""):
+            self.faults.append(f"{error}\n{error.stack}")
+
+    def _look_at(self, url: str) -> None:
+        if not url.startswith((self.server.url, self.server.url.replace("http", "ws", 1), "data:", "blob:")):
+            self.faults.append(f"the page asked for {url}")
+
+
+@dataclass
+class NotebookPage:
+    """A notebook in a page. Cells are counted from 0.
+
+    Attributes:
+        lab: Where it is open.
+        page: Playwright's page.
+        path: The notebook's file; its folder is the kernel's working directory.
+    """
+
+    lab: Lab
+    page: Page
+    path: Path
+
+    def start(self, cell: int) -> None:
+        """Begins to run a cell."""
+        self.page.evaluate("(cell) => lab.start(cell)", cell)
+
+    def finish(self, cell: int) -> None:
+        """Waits until a cell that was started has been run."""
+        self.wait("(cell) => lab.done[cell]", cell)
+
+    def run(self, *cells: int) -> None:
+        """Runs cells, one after the other."""
+        for cell in cells:
+            self.start(cell)
+            self.finish(cell)
+
+    def open_gate(self, gate: str) -> None:
+        """Lets the code go on that waits at this gate."""
+        (self.path.parent / gate).touch()
+
+    def listen(self) -> None:
+        """Keeps the messages that Python sends to its widgets from now on."""
+        self.page.evaluate("() => lab.listen()")
+
+    def heard(self) -> list[dict[str, Any]]:
+        """The messages since `listen`."""
+        return list(self.page.evaluate("() => lab.heard"))
+
+    def follow(self, *selectors: str) -> None:
+        """Watches where elements are from now on, in pixels from the page's upper edge."""
+        self.page.evaluate("(selectors) => lab.follow(selectors)", list(selectors))
+
+    def places(self) -> list[list[float | None]]:
+        """Where the elements of `follow` were, one after the other; None in a frame without it."""
+        return list(self.page.evaluate("() => lab.places"))
+
+    def is_trusted(self) -> bool:
+        """Whether JupyterLab shows what only trusted outputs may."""
+        return bool(self.page.evaluate("() => lab.isTrusted()"))
+
+    def interrupt(self) -> None:
+        """Interrupts the kernel, as the menu does."""
+        self.page.evaluate("async () => { await lab.kernel().interrupt(); }")
+
+    def output(self, cell: int) -> Locator:
+        """What a cell shows."""
+        return self.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".jp-Cell-outputArea")
+
+    def picture(self, path: Path, first: int, last: int, *, edge: int) -> None:
+        """Takes a picture of some cells that are in sight, with so many pixels around them."""
+        cells = self.page.locator(".jp-Notebook .jp-Cell")
+        self.page.mouse.move(0, 0)
+        boxes = [box for box in (cells.nth(cell).bounding_box() for cell in range(first, last + 1)) if box]
+        left, top = min(box["x"] for box in boxes) - edge, min(box["y"] for box in boxes) - edge
+        right = max(box["x"] + box["width"] for box in boxes) + edge
+        bottom = max(box["y"] + box["height"] for box in boxes) + edge
+        self.page.screenshot(path=path, clip={"x": left, "y": top, "width": right - left, "height": bottom - top})
+
+    def outputs(self, cell: int) -> list[dict[str, Any]]:
+        """A cell's outputs, as they would be saved now."""
+        return list(self.page.evaluate("(cell) => lab.outputs(cell)", cell))
+
+    def save(self) -> NotebookNode:
+        """Saves the notebook and returns what is in the file."""
+        self.page.evaluate("() => lab.save()")
+        return nbformat.read(self.path, as_version=4)
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of a Python expression in the kernel, brought over as JSON; only between two cells."""
+        value = self.page.evaluate("(expression) => lab.evaluate(expression)", f"__import__('json').dumps({expression})")
+        return json.loads(ast.literal_eval(value))
+
+    def model(self, model_id: str) -> JSHandle:
+        """A widget's model in the page."""
+        return self.page.evaluate_handle("(id) => lab.model(id)", model_id)
+
+    def wait(self, condition: str, argument: Any = None) -> None:
+        """Waits until a JavaScript function of the argument returns something true."""
+        self.page.wait_for_function(condition, arg=argument)
+
+
+def _start_no_kernel(route: Route) -> None:
+    """Serves JupyterLab's page with the option that LabConfig.notebook_starts_kernel sets for a whole server."""
+    answer = route.fetch()
+    before = '"notebookStartsKernel": true'
+    html = answer.text()
+    assert before in html, "JupyterLab says elsewhere now whether a notebook starts a kernel"
+    route.fulfill(response=answer, body=html.replace(before, '"notebookStartsKernel": false'))

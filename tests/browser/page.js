@@ -1,0 +1,83 @@
+// What the tests do inside JupyterLab's page. `jupyterapp` is there because the server was told to expose it.
+window.lab = {
+  /** The notebook in this page. */
+  panel() {
+    const app = window.jupyterapp;
+    return app && [...app.shell.widgets("main")].find((widget) => widget.context && widget.content?.widgets);
+  },
+
+  kernel() {
+    return lab.panel()?.sessionContext.session?.kernel ?? null;
+  },
+
+  isOpen(withKernel) {
+    const panel = lab.panel();
+    if (!panel?.context.isReady || !document.querySelector(".jp-Notebook .jp-Cell")) return false;
+    return !withKernel || (lab.kernel()?.status === "idle" && lab.kernel().connectionStatus === "connected");
+  },
+
+  isTrusted() {
+    const { cells } = lab.panel().content.model;
+    return [...cells].every((cell) => cell.type !== "code" || cell.trusted);
+  },
+
+  done: {},
+
+  /** Runs a cell; `done[cell]` is true when the kernel has answered. */
+  start(cell) {
+    const { content } = lab.panel();
+    lab.done[cell] = false;
+    content.deselectAll();
+    content.activeCellIndex = cell;
+    window.jupyterapp.commands.execute("notebook:run-cell").finally(() => {
+      lab.done[cell] = true;
+    });
+  },
+
+  outputs(cell) {
+    return lab.panel().content.widgets[cell].model.outputs.toJSON();
+  },
+
+  async save() {
+    await lab.panel().context.save();
+  },
+
+  /** Evaluates an expression in the kernel, between two cells; returns what Python's repr makes of it. */
+  async evaluate(expression) {
+    const content = { code: "", silent: true, user_expressions: { value: expression } };
+    const reply = await lab.kernel().requestExecute(content).done;
+    const { value } = reply.content.user_expressions;
+    if (value.status !== "ok") throw new Error(`${expression}: ${value.ename}: ${value.evalue}`);
+    return value.data["text/plain"];
+  },
+
+  /** A widget's model, found where the notebook's outputs find theirs. */
+  async model(id) {
+    const renderer = lab.panel().content.rendermime.createRenderer("application/vnd.jupyter.widget-view+json");
+    const manager = await renderer._manager.promise;
+    return manager.get_model(id);
+  },
+
+  heard: [],
+
+  /** Keeps the custom messages that widgets get from now on, in `heard`. */
+  listen() {
+    lab.kernel().iopubMessage.connect((_, message) => {
+      const data = message.header.msg_type === "comm_msg" ? message.content.data : {};
+      if (data.method === "custom") lab.heard.push(data.content);
+    });
+  },
+
+  places: [],
+
+  /** Keeps where the upper edges of elements are, in every frame in which they moved, in `places`; null for one that is missing. */
+  follow(selectors) {
+    lab.places = [];
+    const look = () => {
+      const now = selectors.map((selector) => document.querySelector(selector)?.getBoundingClientRect().top ?? null);
+      if (`${now}` !== `${lab.places.at(-1)}`) lab.places.push(now);
+      requestAnimationFrame(look);
+    };
+    look();
+  },
+};

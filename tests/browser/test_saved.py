@@ -1,0 +1,70 @@
+"""What is left in the notebook: HTML that needs neither kernel nor widget nor trust, with pictures of all states."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import Locator, expect
+
+from browser.lab import Lab, NotebookPage
+from browser.notebooks import CHECKOUT, notebook
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_file_holds_a_page_of_its_own(jupyterlab: Lab, shots: Path, theme: str):
+    page = jupyterlab.open(notebook(CHECKOUT), theme=theme)
+    page.run(0)
+    page.start(1)
+    cell = page.output(1).locator(".agentcell")
+    expect(cell.locator(".ac-text")).to_have_count(4)
+    expect(cell.locator(".ac-line")).to_have_text("Reading page 2 of 5")
+    cell.screenshot(path=shots / f"{theme}-1-running.png")
+    page.open_gate("searching")
+    expect(cell.locator("pre")).to_contain_text("size: 64")
+    cell.screenshot(path=shots / f"{theme}-2-answering.png")
+    page.open_gate("writing")
+    page.finish(1)
+    check_kept(page, shots / f"{theme}-3-ended.png")
+
+    # The file: no widget in it, neither as an output nor as state.
+    saved = page.save()
+    [output] = saved.cells[1].outputs
+    assert set(output.data) == {"text/html", "text/plain"}
+    assert output.data["text/plain"].startswith("Thought for")
+    assert "widgets" not in saved.metadata
+    jupyterlab.close_pages()
+
+    trusted = jupyterlab.open(page.path, kernel=False, theme=theme)
+    assert trusted.is_trusted()
+    check_kept(trusted, shots / f"{theme}-4-trusted.png")
+
+    # Another notebook with the same outputs has no signature here, as one that came by mail.
+    saved.metadata["came_by"] = "mail"
+    untrusted = jupyterlab.open(saved, kernel=False, theme=theme)
+    assert not untrusted.is_trusted()
+    check_kept(untrusted, shots / f"{theme}-5-untrusted.png")
+    assert jupyterlab.server.ask("GET", "kernels") == []
+
+
+def check_kept(page: NotebookPage, picture: Path) -> None:
+    """The output is the final HTML, folded; opened it has every row and every body."""
+    output = page.output(1)
+    heading = output.locator("summary").first
+    expect(heading).to_have_text(re.compile(r"^Thought for [a-z0-9 ]+ · 3 tools$"))
+    expect(output).to_contain_text("The p95 rose after Tuesday's deploy: build 4121 halved the connection pool")
+    expect(output.locator("td").first).to_have_text("/checkout")
+    expect(output.locator("pre").last).to_contain_text("size: 64")
+    expect(output.locator(".jupyter-widgets, .agentcell")).to_have_count(0)
+    expect(output).not_to_contain_text(re.compile("Loading widget|Error displaying"))
+    output.screenshot(path=picture)
+    heading.click()
+    rows = output.locator("li:visible")
+    expect(rows).to_have_count(4)
+    expect(rows.nth(2)).to_contain_text("metrics failed — TimeoutError: no answer in 1.5 s")
+    rows.nth(3).locator("summary").click()
+    expect(rows.nth(3)).to_contain_text("Deploy 4121")
+    expect(rows.nth(3).locator("pre").first).to_be_visible()
+    output.screenshot(path=picture.with_stem(f"{picture.stem}-opened"))
