@@ -31,6 +31,7 @@ def watch(
     live_steps: int = 4,
     expand: Literal["auto", "open", "closed"] = "auto",
     thinking: Literal["show", "hide"] = "show",
+    split: Literal["auto", "off"] = "auto",
     images: Literal["link", "all"] = "link",
     persist: Literal["snapshot", "widget"] = "snapshot",
     redact: Redact = mask_secrets,
@@ -47,7 +48,9 @@ def watch(
         live_steps: How many of the newest bullets show while it runs; the others are a click away.
         expand: `auto` opens the block while the agent reasons and folds it when the answer starts; `open` and `closed` keep it
             so. The reader's own click always wins.
-        thinking: `hide` keeps the model's own thinking out of block, log and file.
+        thinking: `hide` keeps the model's own thinking out of what is shown, and out of the log where it came apart from the text.
+        split: `auto` looks for reasoning inside text (`<think>` and its like), where its source has no channel of its own for it;
+            `off` takes text literally.
         images: `link` shows a picture in the answer as a link, because loading it can carry data out; `all` loads it.
         persist: What the notebook keeps at the end: `snapshot` is HTML that needs nothing; `widget` keeps the live view as well,
             which shows only as long as its kernel lives.
@@ -65,6 +68,7 @@ def watch(
         raise TypeError(f"clock must be a function that returns seconds, not {describe(clock)}")
     must_be_one_of("expand", expand, ("auto", "open", "closed"))
     must_be_one_of("thinking", thinking, ("show", "hide"))
+    must_be_one_of("split", split, ("auto", "off"))
     must_be_one_of("images", images, ("link", "all"))
     must_be_one_of("persist", persist, ("snapshot", "widget"))
     options = RunOptions(
@@ -75,6 +79,7 @@ def watch(
         live_steps=must_be_count("live_steps", live_steps, at_least=1),
         expand=expand,
         thinking=thinking,
+        split=split,
         images=images,
         persist=persist,
         redact=redact,

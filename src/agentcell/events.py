@@ -42,13 +42,19 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(Event):
-    """The block was entered. `started_at` is seconds since the epoch, for people; every other time is relative to it."""
+    """The block was entered.
+
+    `started_at` is seconds since the epoch, for people; every other time is relative to it. `thinking` (`show` or `hide`) and
+    `split` (`auto` or `off`) say how what follows is to be shown.
+    """
 
     task: str = ""
     agent: str = "Agent"
     model: str | None = None
     asker: str = "you"
     started_at: float = 0.0
+    thinking: str = "show"
+    split: str = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

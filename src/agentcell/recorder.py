@@ -117,6 +117,7 @@ class RunOptions:
     live_steps: int = 4
     expand: Literal["auto", "open", "closed"] = "auto"
     thinking: Literal["show", "hide"] = "show"
+    split: Literal["auto", "off"] = "auto"
     images: Literal["link", "all"] = "link"
     persist: Literal["snapshot", "widget"] = "snapshot"
     redact: Redact = field(default=mask_secrets, compare=False)
@@ -208,6 +209,8 @@ class Run:
             model=options.model,
             asker=options.asker,
             started_at=time.time(),
+            thinking=options.thinking,
+            split=options.split,
         )
         self._put(started)
         if self._surface is not None:
@@ -578,27 +581,38 @@ class Run:
         take, log, projection = self._inbox.popleft, self._log, self.projection
         start = self._start or 0.0
         quiet = projection.quiet_source
+        pieces: list[str] = []
         for _ in range(len(self._inbox)):  # not until it is empty: somebody may write faster than this folds
             moment, what = take()
             if isinstance(what, str):
                 if quiet == "":
                     log.append_delta(TextDelta, moment - start, what)
-                    projection.feed_text(what)
+                    pieces.append(what)
                     continue
                 if not what:
                     continue
                 what = TextDelta(text=what)
             elif quiet is not None and isinstance(what, TextDelta) and what.model_call_id == quiet and not what.agent_id:
                 log.append_delta(TextDelta, moment - start, what.text, "", quiet, source_id=what.source_id)
-                projection.feed_text(what.text)
+                pieces.append(what.text)
                 continue
+            if pieces:
+                self._feed_pieces(pieces, log.time)
             if projection.life.status == "complete":
                 self._warn_once("the run has ended: what came after is kept in run.events but not shown", key="late")
             event = log.append(replace(what, time=moment - start))
             with self._guarding("following the run"):
                 projection.feed(event)
             quiet = projection.quiet_source
-        self._quiet_source = quiet
+        if pieces:
+            self._feed_pieces(pieces, log.time)
+        self._quiet_source = projection.quiet_source
+
+    def _feed_pieces(self, pieces: list[str], time: float) -> None:
+        """Folds text that can only make the answer grow: all pieces as one, for reading them together costs less."""
+        with self._guarding("following the run"):
+            self.projection.feed_text("".join(pieces), time)
+        pieces.clear()
 
     def _end(self, error: BaseException | None) -> None:
         life = self.catch_up().life

@@ -6,6 +6,7 @@ Rendering happens here and once: live view, snapshot and late views all take wha
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from agentcell.markdown_stream import MarkdownStream
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from agentcell import wire
     from agentcell.projections.run import RunProjection
     from agentcell.projections.steps import Step
+    from agentcell.text.growing import GrowingText
 
 ANSWER_LIMIT = 200_000
 """Characters of an answer that are shown; the whole answer stays in Python."""
@@ -59,7 +61,7 @@ class ViewModel:
         self._images = images
         self._lock = threading.RLock()
         self._answer = _Answer(images)
-        self._thoughts: dict[int, int] = {}  # characters of each stretch of thinking that are in its body
+        self._thoughts: dict[int, tuple[GrowingText, int]] = {}  # the text of each stretch of thinking, and how much is in its body
         self._sent_header: wire.Header = {}
         self._sent_blocks: list[str] = []
         self._dirty_steps: dict[int, None] = {}
@@ -106,7 +108,7 @@ class ViewModel:
             self._patch_header(patch)
             return patch
 
-    def _take_rows(self, run: RunProjection) -> tuple[list[Step], list[tuple[int, str, int]]]:
+    def _take_rows(self, run: RunProjection) -> tuple[list[Step], list[_Growth]]:
         steps = run.steps
         rows = [steps.row(step_id) for step_id in steps.changed]
         grown = dict.fromkeys(steps.grown)
@@ -115,13 +117,16 @@ class ViewModel:
         for step_id in grown:
             text = steps.thinking_text(step_id)
             if text is not None:
-                shown = self._thoughts.get(step_id, 0)
-                thoughts.append((step_id, text.since(shown) if shown < THINKING_LIMIT else "", len(text)))
+                known, shown = self._thoughts.get(step_id, (None, 0))
+                if known is not text:  # it is another text, not a longer one
+                    shown = 0
+                more = text.since(shown) if shown < THINKING_LIMIT else ""
+                thoughts.append(_Growth(step_id, text, more, len(text), known is not None and known is not text))
         steps.changed.clear()
         steps.grown.clear()
         return rows, thoughts
 
-    def _take_steps(self, rows: list[Step], thoughts: list[tuple[int, str, int]]) -> None:
+    def _take_steps(self, rows: list[Step], thoughts: list[_Growth]) -> None:
         steps = list(self.steps)
         for row in sorted(rows, key=lambda one: one.id):
             step = render_step(row)
@@ -132,14 +137,17 @@ class ViewModel:
             else:
                 steps.append(step)
             self._dirty_steps[row.id] = None
-        for step_id, text, length in thoughts:
-            shown = self._thoughts.get(step_id, 0)
-            piece = text[: THINKING_LIMIT - shown]
-            shown = self._thoughts[step_id] = shown + len(piece)
+        for growth in thoughts:
+            step_id = growth.step_id
             step = steps[step_id] = {**steps[step_id]}
-            step["body"] += html_text(piece)
-            if length > shown:
-                step["detail"] = f"… {length - shown:,} more characters"
+            shown = 0 if growth.anew else self._thoughts.get(step_id, (None, 0))[1]
+            piece = growth.more[: THINKING_LIMIT - shown]
+            shown += len(piece)
+            self._thoughts[step_id] = growth.text, shown
+            step["body"] = html_text(piece) if growth.anew else step["body"] + html_text(piece)
+            if growth.length > shown:
+                step["detail"] = f"… {growth.length - shown:,} more characters"
+            if growth.anew or growth.length > shown:
                 self._dirty_steps[step_id] = None
             elif piece:
                 self._pieces.setdefault(step_id, []).append(piece)
@@ -174,6 +182,17 @@ class ViewModel:
 
 
 _NOTHING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    """A stretch of thinking that has more text than its row shows; or, `anew`, another text than it shows."""
+
+    step_id: int
+    text: GrowingText
+    more: str
+    length: int
+    anew: bool
 
 
 class _Answer:

@@ -12,6 +12,7 @@ model asks for a tool after all, what it wrote before was no answer and leaves i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from agentcell.events import (
@@ -160,6 +161,26 @@ class LifeProjection:
         if self._newest is not None:
             self._newest.text.append(text)
             self._answer.append(text)
+
+    def retake_text(self, event: TextDelta, text: str) -> None:
+        """Sets the whole text of the source of `event`: part of what it seemed to answer was reasoning, or the other way round."""
+        segment = self._open.get(event.model_call_id)
+        if event.agent_id or self.status == "complete":
+            return
+        if segment is None:
+            self.feed(replace(event, text=text))
+            return
+        segment.text = GrowingText(text)
+        if not segment.shown:
+            if text and (not event.model_call_id or len(text) > DRAFT_LIMIT):
+                self._show(segment, event.time)
+            return
+        if not text:
+            segment.shown = False
+            self._newest = self._last_shown()
+        self._rewrite()
+        if text:
+            self._collapse(event.time)
 
     def _reason(self, time: float) -> None:
         self.status = "reasoning"

@@ -1,9 +1,10 @@
-"""Reasoning that a model sends inside its text, told apart from the answer before anything is shown."""
+"""The text of one source, divided into reasoning and answer before anything of it is shown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentcell.text.control_tokens import ControlTokenFilter
 from agentcell.text.think import ReasoningSplitter, SplitChange
 
 
@@ -17,13 +18,13 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Division:
     """What more text of a source did.
 
     Attributes:
-        thoughts: Blocks of reasoning that are new or have grown, in order.
-        gone: From this place on no block is reasoning any more; None when all are.
-        answer: The answer as a whole, where it did not only grow; else None.
+        thoughts: Blocks of reasoning that are new or changed, by their place among those of the source.
+        gone: From this place on no block is reasoning any more; None when all still are.
+        answer: The whole answer, where it did not only grow; else None.
         added: What came to the answer's end.
     """
 
@@ -32,44 +33,62 @@ class Change:
     answer: str | None = None
     added: str = ""
 
+    @property
+    def only_grows(self) -> bool:
+        """Whether nothing happened but that the answer may have grown."""
+        return not self.thoughts and self.gone is None and self.answer is None
+
 
 class SourceSplitting:
-    """The text of one source, divided while it arrives."""
+    """Divides the text of one source while it arrives; control tokens of chat templates go.
+
+    Attributes:
+        rows: Where the blocks of reasoning are shown, in their order; for whoever shows them.
+    """
 
     def __init__(self) -> None:
+        self.rows: list[int] = []
         self._splitter = ReasoningSplitter()
-        self._answer_length = 0
+        self._filter = ControlTokenFilter()
+        self._answer_length = 0  # before the filter
         self._lengths: list[int] = []  # of the blocks of reasoning
 
-    def feed(self, text: str) -> Change:
+    def feed(self, text: str) -> Division:
         """Goes on with `text`."""
         self._splitter.feed(text)
-        return self._changed(self._splitter.take_change())
+        return self._divided(self._splitter.take_change())
 
-    def finish(self) -> Change:
+    def finish(self) -> Division:
         """Nothing follows: what was held back is told."""
         self._splitter.finish()
-        return self._changed(self._splitter.take_change())
+        division = self._divided(self._splitter.take_change())
+        held = self._filter.finish()
+        if division.answer is not None:
+            return Division(division.thoughts, division.gone, division.answer + held)
+        return Division(division.thoughts, division.gone, None, division.added + held)
 
-    def _changed(self, change: SplitChange | None) -> Change:
+    def _divided(self, change: SplitChange | None) -> Division:
         if change is None:
-            return Change()
+            return Division()
         rewritten = change.answer_keep < self._answer_length
         self._answer_length = change.answer_keep + len(change.answer_added)
+        thoughts, gone = self._thoughts(change)
+        if not rewritten:
+            return Division(thoughts, gone, None, self._filter.feed(change.answer_added))
+        self._filter = ControlTokenFilter()
+        return Division(thoughts, gone, self._filter.feed(self._splitter.result.answer))
+
+    def _thoughts(self, change: SplitChange) -> tuple[tuple[Thought, ...], int | None]:
+        first, before = change.reasoning_keep, len(self._lengths)
+        added = list(change.reasoning_added)
+        if change.entry_keep and not added and self._lengths[first] > change.entry_keep:
+            added = [""]  # an entry that only became shorter
+        if not added and first == before:
+            return (), None
+        del self._lengths[first:]
         thoughts = []
-        before = len(self._lengths)
-        entries_kept = self._lengths[: change.reasoning_keep]
-        for place, added in enumerate(change.reasoning_added, change.reasoning_keep):
-            keep = change.entry_keep if place == change.reasoning_keep else 0
-            thoughts.append(Thought(place, keep, added))
-            entries_kept.append(keep + len(added))
-        if change.entry_keep and not change.reasoning_added:
-            entries_kept.append(change.entry_keep)
-            thoughts.append(Thought(change.reasoning_keep, change.entry_keep, ""))
-        self._lengths = entries_kept
-        return Change(
-            thoughts=tuple(thoughts),
-            gone=len(self._lengths) if len(self._lengths) < before else None,
-            answer=self._splitter.result.answer if rewritten else None,
-            added="" if rewritten else change.answer_added,
-        )
+        for place, text in enumerate(added, first):
+            keep = change.entry_keep if place == first else 0
+            thoughts.append(Thought(place, keep, text))
+            self._lengths.append(keep + len(text))
+        return tuple(thoughts), len(self._lengths) if len(self._lengths) < before else None

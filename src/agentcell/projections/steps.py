@@ -162,6 +162,30 @@ class StepsProjection:
             return False
         return not model_call_id or self._bullets.is_known(model_call_id)
 
+    def take_thought(self, event: AnyEvent, row: int | None, *, keep: int, added: str) -> int:
+        """Shows reasoning that came inside text: in a row of its own (None) or behind the first `keep` characters of a known one."""
+        if row is None:
+            row = self._add(event, "Thinking", kind="thinking")
+            self._thoughts[row] = GrowingText()
+        elif row not in self._running and not self._over:
+            self._running[row] = None
+            self._change(row, state="running", ended=None)
+        thought = self._thoughts[row]
+        if keep < len(thought):
+            thought = self._thoughts[row] = GrowingText(str(thought)[:keep])
+            self.changed[row] = None
+        thought.append(added)
+        self.grown[row] = None
+        if isinstance(event, TextDelta):
+            self._thinking[event.model_call_id] = row
+        return row
+
+    def take_back_thought(self, event: AnyEvent, row: int) -> None:
+        """What this row showed was no reasoning after all; the row stays, for rows never go, but it is empty."""
+        self._thoughts[row] = GrowingText()
+        self._finish(row, event.time)
+        self._change(row, text="Thinking that was part of the answer")
+
     def _add(self, event: AnyEvent, text: str, **values: Any) -> int:
         """Appends a row; the note that was the newest of its level is over with it."""
         parent = values.pop("parent", None)

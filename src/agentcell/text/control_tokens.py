@@ -44,7 +44,10 @@ class ControlTokenFilter:
     def feed(self, text: str) -> str:
         """What can be shown now of all that has come."""
         text = self._held + text
-        keep = len(text) - next((n for n in range(min(_LONGEST - 1, len(text)), 0, -1) if text[-n:] in _STARTS), 0)
+        keep = len(text)
+        end = text[-_LONGEST:]
+        if "<" in end or "[" in end:
+            keep -= next((length for length in range(min(_LONGEST - 1, keep), 0, -1) if end[-length:] in _STARTS), 0)
         self._held = text[keep:]
         return self._pass(text[:keep])
 
@@ -54,6 +57,10 @@ class ControlTokenFilter:
         return self._pass(text)
 
     def _pass(self, text: str) -> str:
+        if not (self._fence or self._span) and not any(sign in text for sign in "<[`~"):
+            last = text[text.rfind("\n") + 1 :]  # no token and no code in it: the usual case
+            self._blank = (self._blank or len(last) < len(text)) and not last.strip()
+            return text
         return "".join(piece for piece in _PIECES.findall(text) if not self._is_token(piece))
 
     def _is_token(self, piece: str) -> bool:
