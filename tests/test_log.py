@@ -34,6 +34,7 @@ def test_what_is_appended_is_what_is_read_in_order(events):
         ([3.0, 1.0, 4.0, 2.0], [3.0, 3.0, 4.0, 4.0]),
         ([-5.0, 1.0], [0.0, 1.0]),
         ([math.nan, 2.0, math.nan], [0.0, 2.0, 2.0]),
+        ([2**53 + 1, 0], [2.0**53, 2.0**53]),
     ],
 )
 @pytest.mark.parametrize("kind", [Noted, TextDelta, ThinkingDelta])

@@ -300,6 +300,14 @@ def test_where_warnings_are_errors_a_fault_is_a_line_on_stderr(stage, capsys):
     assert len(good.flushes) == 1
 
 
+def test_the_clock_that_is_moved_by_hand_never_runs_backwards():
+    clock = FakeClock(5.0)
+    clock.advance(2)
+    with pytest.raises(ValueError, match="seconds must be 0 or more, not -1"):
+        clock.advance(-1)
+    assert clock() == 7.0
+
+
 # The thread
 
 

@@ -88,7 +88,7 @@ class EventLog:
 
     def append(self, event: AnyEvent) -> AnyEvent:
         """Adds `event` at the end and returns it as it is kept: with its place as `seq`, and a time that never runs backwards."""
-        event = replace(event, seq=self._length, time=max(self._time, event.time))
+        event = replace(event, seq=self._length, time=max(self._time, float(event.time)))
         if isinstance(event, TextDelta | ThinkingDelta):
             self.append_delta(type(event), event.time, event.text, event.agent_id, event.model_call_id, source_id=event.source_id)
         else:
