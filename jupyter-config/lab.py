@@ -1,7 +1,8 @@
+# ruff: noqa: INP001 - a script beside the configuration that it uses; the folder is no package
 """Starts JupyterLab on this machine only, with the project's configuration and with folders of its own.
 
-`make lab` runs `lab.py examples/quickstart.ipynb`; what follows the file's name goes to JupyterLab. Nothing is read from or written to
-the person's own Jupyter folders: all is in `build/lab`, or where AGENTCELL_LAB says.
+`make lab` runs `lab.py examples/quickstart.ipynb`; all arguments go to JupyterLab. Nothing is read from or written to the person's
+own Jupyter folders: all is in `build/lab`, or where AGENTCELL_LAB says.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def main() -> None:
         "JUPYTER_DATA_DIR": str(folder / "data"),
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
     }
-    os.execve(sys.executable, [sys.executable, "-m", "jupyterlab", *sys.argv[1:]], environment)
+    os.execve(sys.executable, [sys.executable, "-m", "jupyterlab", *sys.argv[1:]], environment)  # noqa: S606 - no shell is needed
 
 
 if __name__ == "__main__":

@@ -9,13 +9,11 @@ import os
 import re
 from pathlib import Path
 
-from playwright.sync_api import expect
-
-from browser.lab import Lab
+from browser.lab import Lab, expect
 from browser.notebooks import notebook
 
 # The agents, and a clock that spares whoever takes the picture the time that they would need. The picture does not show this cell.
-AGENTS = r'''
+AGENTS = r"""
 import functools
 skipped = 0.0
 agentcell.watch = functools.partial(agentcell.watch, clock=lambda: time.monotonic() + skipped)
@@ -51,7 +49,7 @@ def plan(question):
         skip(1.5)
         call.progress("Reading page 2 of 5")
         wait_at("the picture is taken")
-'''
+"""
 DONE = """\
 with agentcell.watch("Why is checkout slow?") as run:
     investigate("Why is checkout slow?")"""
