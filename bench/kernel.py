@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from jupyter_client.manager import start_new_kernel
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from figures import Report
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -131,7 +133,7 @@ print(json.dumps({"ms": took, "heavy": sorted(new & {"anywidget", "ipywidgets", 
 class Kernel:
     """A kernel that runs code and tells what it printed and sent."""
 
-    def __enter__(self) -> Kernel:
+    def __enter__(self) -> Self:
         self._manager, self._client = start_new_kernel(kernel_name="python3")
         return self
 

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - Jupyter finds this file by its name; the folder is no package
 """The Jupyter configuration of `make lab` and the browser tests: quiet, local, asking no other host for anything.
 
 It is found through `JUPYTER_CONFIG_PATH=<this folder>`, which is just read. What server options do not reach is in `labconfig/`,

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a script beside the configuration that it uses; the folder is no package
 """Starts JupyterLab on this machine only, with the project's configuration and with folders of its own.
 
 `make lab` runs `lab.py examples/quickstart.ipynb`; all arguments go to JupyterLab. Nothing is read from or written to the person's
@@ -25,7 +24,7 @@ def main() -> None:
         "JUPYTER_DATA_DIR": str(folder / "data"),
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
     }
-    os.execve(sys.executable, [sys.executable, "-m", "jupyterlab", *sys.argv[1:]], environment)  # noqa: S606 - no shell is needed
+    os.execve(sys.executable, [sys.executable, "-m", "jupyterlab", *sys.argv[1:]], environment)
 
 
 if __name__ == "__main__":

@@ -107,10 +107,10 @@ class MarkdownRenderer:
 
     def __init__(self, images: Images) -> None:
         # Imported here and not above, because most cells are shown before any answer comes.
-        from bleach.sanitizer import Cleaner  # noqa: PLC0415 - see above
-        from markdown_it import MarkdownIt  # noqa: PLC0415 - see above
-        from markdown_it.renderer import RendererHTML  # noqa: PLC0415 - see above
-        from markdown_it.token import Token  # noqa: PLC0415 - see above
+        from bleach.sanitizer import Cleaner
+        from markdown_it import MarkdownIt
+        from markdown_it.renderer import RendererHTML
+        from markdown_it.token import Token
 
         parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable(["table", "strikethrough"])
         parser.block.ruler.before("blockquote", "flat", _paragraph_when_deep)
@@ -226,6 +226,6 @@ def _any_address(_url: str) -> bool:
 
 def _paragraph_when_deep(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:  # noqa: FBT001 - the parser's call
     """A block rule: as deep as containers may go, all but code and tables is a paragraph."""
-    from markdown_it.rules_block import paragraph  # noqa: PLC0415 - the parser is loaded when this is called
+    from markdown_it.rules_block import paragraph
 
     return state.level >= _DEEPEST and paragraph(state, start_line, end_line, silent)

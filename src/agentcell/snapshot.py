@@ -29,6 +29,7 @@ MAX_BODIES = 200_000
 _DIM = "opacity:0.75"
 _ROOT = "max-width:60em;font-size:13px;line-height:1.54;text-align:left"
 _ANSWER = "margin:8px 0 4px 0;font-size:14px;max-width:80ch"
+_OPENABLE = "list-style:none;margin-left:-15px"  # the triangle stands where the bullet would
 _LIST = "margin:4px 0 8px 0;padding-left:22px"
 _UNDER = "margin:4px 0 4px 22px"
 _SCROLL = "overflow-x:auto;max-width:100%"
@@ -45,7 +46,8 @@ _STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"<(h[1-6])>"), r'<\1 style="margin:16px 0 8px 0;font-size:1.1em;font-weight:bold">'),
     (re.compile(r"<(ul|ol)( start=\"\d+\")?>"), r'<\1\2 style="margin:0 0 8px 0;padding-left:22px">'),
     (re.compile(r"<dl>"), '<dl style="margin:4px 0 8px 0">'),
-    (re.compile(r"<dd><pre>"), f'<dd style="margin:0"><pre style="{_PRE};white-space:pre-wrap">'),
+    (re.compile(r"<dt>"), f'<dt style="float:none;width:auto;font-weight:normal;{_DIM}">'),
+    (re.compile(r"<dd><pre>"), f'<dd style="float:none;width:auto;margin:0"><pre style="{_PRE};white-space:pre-wrap">'),
     (re.compile(r"<pre>"), f'<pre style="{_PRE}">'),
     (re.compile(r"(<pre[^>]*><code)"), r'\1 style="background:rgba(0,0,0,0);padding:0"'),
     (re.compile(r'<div class="ac-scroll">'), f'<div class="ac-scroll" style="{_SCROLL}">'),
@@ -179,7 +181,7 @@ def _rows(steps: Iterable[wire.Step], opened: Mapping[int | None, bool]) -> str:
         elif step["body"]:
             words += tag("span", " (its input and output are left out here)", style=_DIM)
         nested = children.get(step["id"])
-        return tag("li", words, rows(nested) if nested else "")
+        return tag("li", words, rows(nested) if nested else "", style=_OPENABLE if body else None)
 
     def rows(some: list[wire.Step]) -> str:
         return tag("ul", *(row(step) for step in some), style=_LIST)
