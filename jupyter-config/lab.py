@@ -1,7 +1,7 @@
 """Starts JupyterLab on this machine only, with the project's configuration and with folders of its own.
 
-`make lab` runs `lab.py examples/quickstart.ipynb`; what follows the file's name goes to JupyterLab. Nothing is read from or written to
-the person's own Jupyter folders: all is in `build/lab`, or where AGENTCELL_LAB says.
+`make lab` runs `lab.py examples/quickstart.ipynb`; all arguments go to JupyterLab. Nothing is read from or written to the person's
+own Jupyter folders: all is in `build/lab`, or where AGENTCELL_LAB says.
 """
 
 from __future__ import annotations

@@ -100,6 +100,14 @@ def test_no_text_colour_is_set_but_on_signs():
     assert spans == ["color:#c4453c"]
 
 
+def test_a_tables_cells_say_in_their_style_how_they_are_aligned():
+    run = Run()
+    with run:
+        run.write("|a|b|c|\n|---|--:|:-:|\n|1|2|3|\n")
+    styles = [attributes["style"] or "" for tag, attributes in Reader(run.to_html()).tags if tag in ("th", "td")]
+    assert [style.rpartition("text-align:")[2] for style in styles] == ["left", "right", "center"] * 2
+
+
 def test_the_standalone_page_has_no_script_and_names_the_task():
     page = sample().to_html(standalone=True)
     reader = Reader(page.replace("<!doctype html>", ""))

@@ -52,8 +52,10 @@ _STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(<pre[^>]*><code)"), r'\1 style="background:rgba(0,0,0,0);padding:0"'),
     (re.compile(r'<div class="ac-scroll">'), f'<div class="ac-scroll" style="{_SCROLL}">'),
     (re.compile(r"<table>"), '<table style="border-collapse:collapse;margin:0 0 8px 0;font-size:13px">'),
+    (re.compile(r"<tr>"), '<tr style="background:rgba(0,0,0,0)">'),  # else JupyterLab stripes them
+    # JupyterLab's own style puts cells to the right, whatever their `align` says.
     (re.compile(r"<(t[hd])>"), rf'<\1 style="{_CELL};text-align:left">'),
-    (re.compile(r"<(t[hd]) align=\"([a-z]+)\">"), rf'<\1 align="\2" style="{_CELL};text-align:\2">'),
+    (re.compile(r'<(t[hd]) align="([a-z]+)">'), rf'<\1 align="\2" style="{_CELL};text-align:\2">'),
     (
         re.compile(r"<blockquote>"),
         f'<blockquote style="{_QUOTE}">',

@@ -19,6 +19,11 @@ from nbformat import NotebookNode
 
 from browser.server import Server
 
+try:
+    from playwright.sync_api import expect, sync_playwright
+except ModuleNotFoundError:  # conftest.py sees it too, and no test runs
+    expect = sync_playwright = None
+
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Error, JSHandle, Locator, Page, Route
 
@@ -42,8 +47,6 @@ def browser_path() -> str | None:
 @contextmanager
 def browser() -> Iterator[BrowserContext]:
     """A browser without a window."""
-    from playwright.sync_api import expect, sync_playwright
-
     expect.set_options(timeout=SECONDS * 1000)
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS, env={**os.environ, "HOME": home})
@@ -150,7 +153,7 @@ class NotebookPage:
         (self.path.parent / gate).touch()
 
     def listen(self) -> None:
-        """Keeps the messages that Python sends to its widgets from now on."""
+        """Keeps, from now on, the messages that Python sends to its widgets, and that it replaces an output."""
         self.page.evaluate("() => lab.listen()")
 
     def heard(self) -> list[dict[str, Any]]:

@@ -60,11 +60,11 @@ window.lab = {
 
   heard: [],
 
-  /** Keeps the custom messages that widgets get from now on, in `heard`. */
+  /** Keeps in `heard`, from now on, the custom messages that widgets get, and that an output was replaced. */
   listen() {
-    lab.kernel().iopubMessage.connect((_, message) => {
-      const data = message.header.msg_type === "comm_msg" ? message.content.data : {};
-      if (data.method === "custom") lab.heard.push(data.content);
+    lab.kernel().iopubMessage.connect((_, { header, content }) => {
+      if (header.msg_type === "update_display_data") lab.heard.push({ type: header.msg_type });
+      else if (header.msg_type === "comm_msg" && content.data.method === "custom") lab.heard.push(content.data.content);
     });
   },
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
 
-from browser.lab import Lab
+from browser.lab import Lab, expect
 from browser.notebooks import notebook
 
 FAILS = """\

@@ -1,10 +1,8 @@
-"""The notebook page: what the other tests of this folder build on."""
+"""What the other tests of this folder build on."""
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
-
-from browser.lab import Lab
+from browser.lab import Lab, expect
 from browser.notebooks import notebook
 
 
@@ -19,18 +17,3 @@ def test_a_cell_shows_its_output_while_it_waits_at_a_gate(jupyterlab: Lab) -> No
     assert page.evaluate("number") == 42
     [output] = page.save().cells[1].outputs
     assert output.text == "before\nafter\n"
-
-
-def test_a_saved_notebook_opens_without_a_kernel(jupyterlab: Lab) -> None:
-    page = jupyterlab.open(notebook("print('kept')"))
-    page.run(0, 1)
-    page.save()
-    jupyterlab.close_pages()
-    again = jupyterlab.open(page.path, kernel=False)
-    expect(again.output(1)).to_have_text("kept\n")
-    assert jupyterlab.server.ask("GET", "kernels") == []
-
-
-def test_a_dark_browser_gets_a_dark_page(jupyterlab: Lab) -> None:
-    page = jupyterlab.open(notebook(), theme="dark")
-    page.wait("() => document.body.dataset.jpThemeLight === 'false'")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import expect
-
-from browser.lab import Lab
+from browser.lab import Lab, expect
 from browser.notebooks import notebook
 
 RUN = """\

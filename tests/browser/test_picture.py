@@ -9,9 +9,7 @@ import os
 import re
 from pathlib import Path
 
-from playwright.sync_api import expect
-
-from browser.lab import Lab
+from browser.lab import Lab, expect
 from browser.notebooks import notebook
 
 # The agents, and a clock that spares whoever takes the picture the time that they would need. The picture does not show this cell.

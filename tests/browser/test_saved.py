@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
 
-from browser.lab import Lab, NotebookPage
+from browser.lab import Lab, NotebookPage, expect
 from browser.notebooks import CHECKOUT, notebook
 
 
@@ -16,6 +15,7 @@ from browser.notebooks import CHECKOUT, notebook
 def test_the_file_holds_a_page_of_its_own(jupyterlab: Lab, shots: Path, theme: str):
     page = jupyterlab.open(notebook(CHECKOUT), theme=theme)
     page.run(0)
+    page.listen()
     page.start(1)
     cell = page.output(1).locator(".agentcell")
     expect(cell.locator(".ac-text")).to_have_count(4)
@@ -26,6 +26,8 @@ def test_the_file_holds_a_page_of_its_own(jupyterlab: Lab, shots: Path, theme: s
     cell.screenshot(path=shots / f"{theme}-2-answering.png")
     page.open_gate("writing")
     page.finish(1)
+    # The end is shown twice, in case that one is lost, and the second time closes what was opened in between.
+    page.wait("() => lab.heard.filter(({ type }) => type === 'update_display_data').length === 2")
     check_kept(page, shots / f"{theme}-3-ended.png")
 
     # The file: no widget in it, neither as an output nor as state.
@@ -55,6 +57,8 @@ def check_kept(page: NotebookPage, picture: Path) -> None:
     expect(heading).to_have_text(re.compile(r"^Thought for [a-z0-9 ]+ · 3 tools$"))
     expect(output).to_contain_text("The p95 rose after Tuesday's deploy: build 4121 halved the connection pool")
     expect(output.locator("td").first).to_have_text("/checkout")
+    expect(output.locator("td").first).to_have_css("text-align", "left")
+    expect(output.locator("td").nth(1)).to_have_css("text-align", "right")
     expect(output.locator("pre").last).to_contain_text("size: 64")
     expect(output.locator(".jupyter-widgets, .agentcell")).to_have_count(0)
     expect(output).not_to_contain_text(re.compile("Loading widget|Error displaying"))

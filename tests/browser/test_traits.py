@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
-
-from browser.lab import Lab, NotebookPage
+from browser.lab import Lab, NotebookPage, expect
 from browser.notebooks import notebook
 
 EVERYTHING = """\

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import Locator, expect
+from typing import TYPE_CHECKING
 
-from browser.lab import Lab
+import pytest
+
+from browser.lab import Lab, expect
 from browser.notebooks import notebook
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
 
 
 def test_two_views_of_a_run_agree_and_the_reader_decides_for_both(jupyterlab: Lab):
