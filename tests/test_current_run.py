@@ -11,8 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import agentcell
+from agentcell.context import current_run
 from agentcell.errors import AgentcellError
-from agentcell.recorder import Run, RunOptions, current_run
+from agentcell.options import RunOptions
+from agentcell.run import Run
 
 
 @agentcell.tool
@@ -322,7 +324,8 @@ def test_a_tool_call_that_was_not_entered_records_nothing(use):
 
 FORK = """
 import os, threading
-from agentcell.recorder import Run, current_run
+from agentcell.context import current_run
+from agentcell.run import Run
 import agentcell
 
 class Watcher:

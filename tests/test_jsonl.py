@@ -26,7 +26,7 @@ from agentcell.events import (
 )
 from agentcell.jsonl import read_events, write_events
 from agentcell.log import EventLog
-from agentcell.recorder import Run, load
+from agentcell.run import Run, load
 from drawn import any_event, events_of
 
 HEADER = b'{"format":"agentcell.run","version":1}\n'

@@ -34,7 +34,9 @@ from agentcell.events import (
     TurnEnded,
     Usage,
 )
-from agentcell.recorder import INBOX_LIMIT, Run, RunOptions
+from agentcell.intake import INBOX_LIMIT
+from agentcell.options import RunOptions
+from agentcell.run import Run
 from agentcell.testing.clock import FakeClock
 
 KEY = "sk-proj-abcdef0123456789abcdef"
@@ -308,7 +310,7 @@ def test_a_value_that_changes_later_does_not_change_the_event():
 
 
 def test_values_that_no_file_can_hold_are_made_so_before_they_enter_the_log(tmp_path):
-    from agentcell.recorder import load
+    from agentcell.run import load
 
     loop: list[object] = []
     loop.append(loop)
@@ -611,7 +613,7 @@ def test_writing_folds_nothing_and_reads_the_clock_once():
             run.write("b")
         assert next(readings) - before == 100_001
         assert watcher.news - told <= 100_000 / INBOX_LIMIT + 1, "it is folded only so often that memory stays bounded"
-        assert len(run._inbox) <= INBOX_LIMIT + 1
+        assert len(run._intake._inbox) <= INBOX_LIMIT + 1
         assert len(run.answer_text) == 100_001
 
 
@@ -622,9 +624,9 @@ def test_a_few_writes_wait_for_somebody_who_wants_to_see_them():
         told = watcher.news
         for _ in range(1000):
             run.write("b")
-        assert (len(run._log), watcher.news) == (2, told)
+        assert (len(run._intake.log), watcher.news) == (2, told)
         run.catch_up()
-        assert len(run._log) == 1002
+        assert len(run._intake.log) == 1002
 
 
 def test_a_delta_costs_the_finished_run_little_more_than_its_letters():

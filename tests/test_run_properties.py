@@ -30,7 +30,7 @@ from agentcell.events import (
 )
 from agentcell.log import EventLog
 from agentcell.projections.run import RunProjection
-from agentcell.recorder import Run, load
+from agentcell.run import Run, load
 from agentcell.testing.clock import FakeClock
 from drawn import any_event, events_of, texts
 

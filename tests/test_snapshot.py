@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 import pytest
 
 from agentcell.events import AgentEnded, AgentStarted, LimitReached, ToolEnded, ToolStarted
-from agentcell.recorder import Run, RunOptions
+from agentcell.options import RunOptions
+from agentcell.run import Run
 from agentcell.testing.clock import FakeClock
 
 # What JupyterLab's sanitizer takes out of an untrusted notebook, measured; what it lets pass stays.

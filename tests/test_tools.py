@@ -10,7 +10,7 @@ import pytest
 
 import agentcell
 from agentcell.events import ModelStarted, ToolStarted
-from agentcell.recorder import Run
+from agentcell.run import Run
 from agentcell.tools import tool
 
 

@@ -6,8 +6,10 @@ import traceback
 
 import pytest
 
+from agentcell.context import current_run
 from agentcell.events import AnyEvent, LimitReached, ModelStarted, RunEnded, TextDelta
-from agentcell.recorder import Run, RunOptions, current_run
+from agentcell.options import RunOptions
+from agentcell.run import Run
 from agentcell.testing.clock import FakeClock
 
 

@@ -10,8 +10,9 @@ import traitlets
 
 from agentcell import wire
 from agentcell.events import ModelEnded, ModelStarted, TextDelta, Usage
+from agentcell.options import RunOptions
 from agentcell.pacer import INTERVAL, Pacer
-from agentcell.recorder import Run, RunOptions
+from agentcell.run import Run
 from agentcell.testing.clock import FakeClock
 from agentcell.testing.comms import patches, recorded_comms
 from agentcell.widget import AgentCell

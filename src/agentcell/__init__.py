@@ -12,9 +12,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentcell.context import current_run
     from agentcell.display import watch
     from agentcell.errors import AgentcellError, AgentcellWarning, LoadError
-    from agentcell.recorder import Run, current_run, load
+    from agentcell.run import Run, load
     from agentcell.tools import tool
     from agentcell.widget import AgentCell
 
@@ -25,9 +26,9 @@ _HOME = {
     "AgentcellError": "agentcell.errors",
     "AgentcellWarning": "agentcell.errors",
     "LoadError": "agentcell.errors",
-    "Run": "agentcell.recorder",
-    "current_run": "agentcell.recorder",
-    "load": "agentcell.recorder",
+    "Run": "agentcell.run",
+    "current_run": "agentcell.context",
+    "load": "agentcell.run",
     "tool": "agentcell.tools",
     "watch": "agentcell.display",
 }

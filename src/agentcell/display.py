@@ -8,9 +8,10 @@ import time
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from agentcell.errors import describe, must_be_count, must_be_flag, must_be_one_of, must_be_text
+from agentcell.options import RunOptions
 from agentcell.pacer import PACER, Pacer
-from agentcell.recorder import Run, RunOptions, Surface
 from agentcell.redact import Redact, mask_secrets
+from agentcell.run import Run, Surface
 from agentcell.snapshot import snapshot_html, snapshot_text
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agentcell import wire
-    from agentcell.recorder import Run
+    from agentcell.run import Run
 
 MAX_ROWS = 500
 """Rows that a snapshot holds; of more, the newest."""

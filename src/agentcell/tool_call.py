@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from agentcell.recorder import Run
+    from agentcell.run import Run
 
 _inside: ContextVar[ToolCall | None] = ContextVar("agentcell_tool_call", default=None)
 

@@ -6,8 +6,8 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
+from agentcell.context import current_run
 from agentcell.errors import describe, must_be_text
-from agentcell.recorder import current_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

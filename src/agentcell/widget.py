@@ -18,7 +18,7 @@ from agentcell.pacer import PACER, Pacer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentcell.recorder import Run
+    from agentcell.run import Run
     from agentcell.view import ViewModel
 
 

@@ -14,7 +14,7 @@ from adapters.clients import ask, async_client, helper, sync_client
 from adapters.collector import Collector
 from agentcell.adapters.streams import watch_stream
 from agentcell.events import ModelEnded, ModelStarted, Usage
-from agentcell.recorder import Run
+from agentcell.run import Run
 from agentcell.testing import ReplayServer
 from shared import shared_path
 

@@ -23,7 +23,7 @@ from agentcell.events import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentcell.recorder import Run
+    from agentcell.run import Run
 
 CUT = "the stream ended without its last event"
 CLOSED = "the stream was closed before its last event"

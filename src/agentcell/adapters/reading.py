@@ -12,7 +12,7 @@ from agentcell.adapters.openai_chat import ChatReader
 from agentcell.adapters.openai_responses import ResponsesReader
 
 if TYPE_CHECKING:
-    from agentcell.recorder import Run
+    from agentcell.run import Run
 
 
 class Reader(Protocol):

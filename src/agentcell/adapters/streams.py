@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from agentcell.recorder import Run
+    from agentcell.run import Run
 
 
 def watch_stream(run: Run, source: Any) -> WatchedStream:

@@ -1,0 +1,67 @@
+"""Which run this code is in."""
+
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentcell.run import Run
+
+
+@dataclass(slots=True)
+class Block:
+    """The block of a run: the block around it, and the run as long as it has not been left."""
+
+    run: Run | None
+    around: Block | None
+
+    @classmethod
+    def here(cls) -> Block | None:
+        """The innermost block around this code that has not been left."""
+        block = _block.get()
+        while block is not None and block.run is None:
+            block = block.around
+        return block
+
+    @classmethod
+    def enter(cls, run: Run) -> Block:
+        """Makes `run` the one that this code is in."""
+        block = cls(run, cls.here())
+        _block.set(block)
+        return block
+
+    def leave(self) -> None:
+        """The run's block is left."""
+        self.run = None
+        # In another context than the one that was entered, as a generator may be, there may be nothing to clear away.
+        if _block.get() is self:
+            _block.set(Block.here())
+
+    @classmethod
+    def disown_all(cls) -> None:
+        """In a forked child: its copies of the runs around this code are shown by nobody, and it is outside of them."""
+        block = _block.get()
+        while block is not None:
+            if block.run is not None:
+                block.run.disown()
+            block = block.around
+        _block.set(None)
+
+
+_block: ContextVar[Block | None] = ContextVar("agentcell_block", default=None)
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=Block.disown_all)
+
+
+def current_run() -> Run | None:
+    """The run whose block this code is in; None outside, and when that block has been left meanwhile.
+
+    It is found through `contextvars`: nested functions, asyncio tasks and threads that copy the context see the same run, and two
+    runs side by side never see each other.
+    """
+    block = Block.here()
+    return None if block is None else block.run

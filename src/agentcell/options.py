@@ -1,0 +1,25 @@
+"""What `watch` was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agentcell.redact import Redact, mask_secrets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of a run; `watch` checks and documents them."""
+
+    task: str = ""
+    agent: str = "Agent"
+    model: str | None = None
+    asker: str = "you"
+    live_steps: int = 4
+    expand: Literal["auto", "open", "closed"] = "auto"
+    thinking: Literal["show", "hide"] = "show"
+    split: Literal["auto", "off"] = "auto"
+    images: Literal["link", "all"] = "link"
+    persist: Literal["snapshot", "widget"] = "snapshot"
+    redact: Redact = field(default=mask_secrets, compare=False)

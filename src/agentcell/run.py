@@ -1,0 +1,379 @@
+"""Run: what people call while their agent works, and what they read of it then and later."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agentcell.cleaning import cleaned
+from agentcell.context import Block
+from agentcell.errors import AgentcellError, describe, first_line, must_be_text
+from agentcell.events import (
+    AnyEvent,
+    Noted,
+    Outcome,
+    PauseRequested,
+    PauseResumed,
+    RunEnded,
+    RunStarted,
+    ThinkingDelta,
+    TurnEnded,
+    Usage,
+)
+from agentcell.options import RunOptions
+from agentcell.pause import Ask, ask_console
+from agentcell.recorder import Recorder, not_entered
+from agentcell.tool_call import INTERRUPTIONS, ToolCall
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Sequence
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from agentcell.projections.life import Status
+    from agentcell.projections.steps import Step
+    from agentcell.projections.trace_shape import Trace
+    from agentcell.view import ViewModel
+    from agentcell.widget import AgentCell
+
+
+class Surface(Protocol):
+    """Where a run is seen."""
+
+    def open(self, run: Run) -> None:
+        """The block was entered: show it."""
+
+    def close(self, run: Run) -> None:
+        """The block was left: show, and leave behind, how it ended."""
+
+
+class Run(Recorder):
+    """A run of an agent: records what happens in it, and tells how far it is.
+
+    Use it as a context manager, once. `agentcell.watch` makes one; `agentcell.load` gives a finished one back. Two runs are equal
+    when their events are.
+
+    Attributes:
+        options: What `watch` was asked for.
+        opened: Which rows (by id; None is the whole block) the reader has opened or closed.
+    """
+
+    def __init__(
+        self,
+        options: RunOptions | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        surface: Surface | None = None,
+    ) -> None:
+        super().__init__(options, clock=clock)
+        self.opened: dict[int | None, bool] = {}
+        self._surface = surface
+        self._block: Block | None = None
+        self._making = threading.RLock()
+        self._view: ViewModel | None = None
+        self._cell: AgentCell | None = None
+
+    @classmethod
+    def of(cls, events: Iterable[AnyEvent]) -> Run:
+        """A run that has happened already."""
+        run = cls()
+        run._intake.restore(events)
+        started = run._intake.projection.life.started
+        if started is not None:
+            run.options = RunOptions(task=started.task, agent=started.agent, model=started.model, asker=started.asker)
+        return run
+
+    # The block
+
+    def __enter__(self) -> Self:
+        if self._intake.start is not None or len(self._intake.log):
+            raise AgentcellError("a run is entered once: call agentcell.watch(...) again for another one")
+        self._intake.begin()
+        self._block = Block.enter(self)
+        options = self.options
+        started = RunStarted(
+            task=options.task,
+            agent=options.agent,
+            model=options.model,
+            asker=options.asker,
+            started_at=time.time(),
+            thinking=options.thinking,
+            split=options.split,
+        )
+        self._intake.add(started)
+        if self._surface is not None:
+            try:
+                with self._faults.guarding("showing the run"):
+                    self._surface.open(self)
+            except BaseException as error:  # an interrupt: Python does not leave a block that it could not enter
+                self.__exit__(type(error), error, error.__traceback__)
+                raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._block is None:
+            raise not_entered()
+        if self._block.run is None:
+            return
+        try:
+            with self._faults.guarding("ending the run"):
+                self._end(error)
+            if self._surface is not None:
+                with self._faults.guarding("showing how the run ended"):
+                    self._surface.close(self)
+        finally:
+            self._block.leave()
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.__exit__(kind, error, trace)
+
+    def disown(self) -> None:
+        """In a forked child: lets go of what shows the run, and of locks that another thread may have held when it forked."""
+        self._intake.disown()
+        self._making = threading.RLock()
+        self._surface = None
+
+    # What happens
+
+    def write(self, text: str) -> None:
+        """Adds `text` (markdown) to the answer. Costs the calling thread about a microsecond and never waits.
+
+        Raises:
+            TypeError: `text` is not a string.
+        """
+        if type(text) is not str:
+            text = must_be_text("the text for run.write", text)
+        if self._intake.start is None:
+            raise not_entered()
+        self._intake.add_text(text)
+
+    def answer(self, text: str) -> None:
+        """Sets the whole answer (markdown): what was written before stays when `text` begins with it, else it is replaced."""
+        self.record(TurnEnded(text=must_be_text("the text for run.answer", text)))
+
+    def step(self, text: str, tool: str | None = None) -> None:
+        """Adds a bullet; with the name of a `tool` it stands for a call that was made there."""
+        if tool is not None:
+            must_be_text("the tool for run.step", tool)
+        self.record(Noted(text=must_be_text("the text for run.step", text), tool=tool))
+
+    def think(self, text: str) -> None:
+        """Adds to the agent's thinking, which is shown apart from the answer."""
+        self.record(ThinkingDelta(text=must_be_text("the text for run.think", text)))
+
+    def tool(self, name: str, /, **arguments: Any) -> ToolCall:
+        """A call of the tool `name`: a context manager with `progress`, `result` and `fail`."""
+        return self.tool_call(name, arguments)
+
+    def tool_call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+        """As `tool`, with the arguments as a mapping."""
+        if not isinstance(arguments, Mapping):
+            raise TypeError(f"a tool's arguments must be a mapping, not {describe(arguments)}")
+        return ToolCall(self, must_be_text("a tool's name", name), arguments)
+
+    def pause(self, question: str, *, choices: Sequence[str] = (), ask: Ask = ask_console) -> str:
+        """Waits on the person: shows the question, stops the clock, and returns the answer.
+
+        Args:
+            question: What to ask.
+            choices: The answers to choose from; none for an answer in words.
+            ask: Gets question and choices and returns the answer; by default the console's `input` does.
+
+        Raises:
+            TypeError: a question or a choice that is no string.
+            EOFError: there is nobody at the console.
+        """
+        must_be_text("the question for run.pause", question)
+        offered = tuple(must_be_text("a choice for run.pause", choice) for choice in choices)
+        pause_id = self.new_id()
+        self.record(PauseRequested(pause_id=pause_id, question=question, choices=offered))
+        answer: str | None = None
+        try:
+            answer = ask(question, offered)
+        finally:
+            self.record(PauseResumed(pause_id=pause_id, answer=answer))
+        return answer
+
+    def trace(self) -> Trace:
+        """The run as beats: what was asked of the model and the tools, what came back, what it cost. Prints as a tree."""
+        from agentcell.projections.trace import project_trace
+
+        return project_trace(self.events)
+
+    def stream(self, source: Any) -> Any:
+        """Passes a provider's stream through unchanged and records what it brings.
+
+        `source` is what `openai`, `anthropic` or `google-genai` give for a streamed request, sync or async, or any iterable of the
+        same events; the result is iterated in its place, with `for` or `async for`.
+
+        Raises:
+            TypeError: `source` cannot be iterated.
+        """
+        from agentcell.adapters.streams import watch_stream
+
+        return watch_stream(self, source)
+
+    # What can be read
+
+    @property
+    def status(self) -> Status:
+        """`idle` before the block, then `reasoning`, `collapsed` while the answer is written, `complete` after the end."""
+        run = self.catch_up()
+        with self.lock:  # another thread may have taken the newest event and be about to fold it
+            return run.life.status
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """`answered`, `failed`, `cancelled` or `limited`; None before the end."""
+        run = self.catch_up()
+        with self.lock:
+            return run.life.outcome
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Seconds spent reasoning; they stand still while the answer is written, while the run waits on you and after the end."""
+        run = self.catch_up()
+        with self.lock:
+            return run.life.elapsed_seconds(self.now())
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All bullets so far."""
+        run = self.catch_up()
+        with self.lock:
+            return run.steps.rows
+
+    @property
+    def status_line(self) -> str:
+        """The one line of what goes on now; "" when there is nothing to say."""
+        run = self.catch_up()
+        with self.lock:
+            return run.status_line
+
+    @property
+    def answer_text(self) -> str:
+        """The answer so far, as markdown."""
+        run = self.catch_up()
+        with self.lock:
+            return str(run.life.answer)
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all model calls so far."""
+        run = self.catch_up()
+        with self.lock:
+            return run.usage.total
+
+    @property
+    def events(self) -> tuple[AnyEvent, ...]:
+        """Everything that happened so far."""
+        self._intake.fold()
+        with self.lock:
+            return tuple(self._intake.log)
+
+    @property
+    def faults(self) -> Mapping[str, int]:
+        """How often showing this run went wrong, by place."""
+        return dict(self._faults.counts)
+
+    @property
+    def unknown_events(self) -> Mapping[str, int]:
+        """How many events of which unknown shape passed through `stream`."""
+        return dict(self._faults.unknown)
+
+    @property
+    def view(self) -> ViewModel:
+        """What is shown, as it crosses to the browser; made when it is asked for."""
+        with self._making:
+            if self._view is None:
+                from agentcell.view import ViewModel
+
+                self._view = ViewModel(self, images=self.options.images)
+            return self._view
+
+    @property
+    def cell(self) -> AgentCell:
+        """The widget; made when it is asked for, and only then anywidget is imported."""
+        with self._making:
+            if self._cell is None:
+                from agentcell.widget import AgentCell
+
+                self._cell = AgentCell(self)
+            return self._cell
+
+    def __eq__(self, other: object) -> bool:
+        return self.events == other.events if isinstance(other, Run) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # equal runs may still grow apart
+
+    def __repr__(self) -> str:
+        state = self.outcome or self.status
+        return f"<agentcell.Run {self.options.task!r}: {state}, {len(self.steps)} steps>"
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        return {"text/plain": self.to_text(), "text/html": self.to_html()}
+
+    # What can be kept
+
+    def to_html(self, *, standalone: bool = False) -> str:
+        """The run as HTML without scripts: readable without kernel, widget or style; with `standalone` a whole page."""
+        from agentcell.snapshot import snapshot_html
+
+        return snapshot_html(self, standalone=standalone)
+
+    def to_text(self) -> str:
+        """The run as plain text."""
+        from agentcell.snapshot import snapshot_text
+
+        return snapshot_text(self)
+
+    def to_markdown(self) -> str:
+        """The run as markdown."""
+        from agentcell.snapshot import snapshot_markdown
+
+        return snapshot_markdown(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes all events to a file, one line of JSON each; `agentcell.load` reads it back. What was in the file is replaced."""
+        from agentcell.jsonl import write_events
+
+        write_events(self.events, path)
+
+    def _end(self, error: BaseException | None) -> None:
+        life = self.catch_up().life
+        if life.status == "complete":  # an adapter knew it first
+            return
+        outcome: Outcome = "answered"
+        error_type = line = None
+        if error is not None:
+            outcome = "cancelled" if isinstance(error, INTERRUPTIONS) else "failed"
+            error_type, line = type(error).__name__, first_line(error)
+        elif life.limit is not None:
+            outcome = "limited"
+        ended = RunEnded(outcome=outcome, error_type=error_type, error=line)
+        self._intake.add(cleaned(ended, self.options.redact))
+
+
+def load(path: str | os.PathLike[str]) -> Run:
+    """Reads a run that `Run.save` wrote: finished, and equal to the one that was saved.
+
+    A file that was saved before its run had ended gives a run that was cancelled.
+
+    Raises:
+        LoadError: the file is not such a file, or a line of it is broken: says which and why.
+        OSError: the file cannot be read.
+    """
+    from agentcell.jsonl import read_events
+
+    events = read_events(path)
+    if not any(isinstance(event, RunEnded) for event in events):
+        last = events[-1].time if events else 0.0
+        events = (*events, RunEnded(time=last, outcome="cancelled", error="it was saved before it had ended"))
+    return Run.of(events)
