@@ -228,6 +228,18 @@ def test_text_leaves_the_answer_when_the_models_end_tells_of_calls(text):
     assert (run.status, str(run.answer), run.ticking) == ("reasoning", "", True)
 
 
+@pytest.mark.parametrize("text", ["A guess.", LONG], ids=["a draft", "text that was shown"])
+def test_text_that_is_withheld_is_no_answer(text):
+    withheld = (RunStarted(), says(text), ModelEnded(model_call_id="m1", withheld=True))
+    assert answer(*withheld) == answer(*withheld, RunEnded()) == ""
+    assert answer(*withheld, TurnEnded(text="What is delivered.")) == "What is delivered."
+
+
+@pytest.mark.parametrize("end", [ModelEnded(), ModelEnded(tool_calls=1), ModelEnded(withheld=True), ModelStarted()])
+def test_no_model_call_begins_or_ends_the_users_own_text(end):
+    assert answer(RunStarted(), TextDelta(text="One "), end, TextDelta(text="text.")) == "One text."
+
+
 def test_a_call_by_the_users_own_code_takes_nothing_out_of_the_answer():
     shown = (RunStarted(), TextDelta(text="Mine. "), says("The model's."), ModelEnded(model_call_id="m1"))
     assert answer(*shown, ToolStarted(call_id="a", name="search")) == "Mine. \n\nThe model's."

@@ -243,6 +243,17 @@ def test_the_words_are_a_bullet_also_when_the_call_is_told_after_the_models_end(
     assert lines(says("Let me see."), ModelEnded(model_call_id="m1"), CALL) == ["Let me see.: done", "search: running"]
 
 
+def test_the_words_are_a_bullet_when_the_models_end_tells_of_calls():
+    assert lines(says("Let me see."), ModelEnded(model_call_id="m1", tool_calls=1), CALL) == [
+        "Let me see.: done",
+        "search: running",
+    ]
+
+
+def test_words_that_are_withheld_are_no_bullet():
+    assert lines(says("Let me see."), ModelEnded(model_call_id="m1", withheld=True, tool_calls=1), CALL) == ["search: running"]
+
+
 def test_two_calls_that_one_text_asked_for_make_one_bullet():
     second = ToolStarted(call_id="b", name="fetch", model_call_id="m1")
     assert lines(says("Both."), CALL, second) == ["Both.: done", "search: running", "fetch: running"]

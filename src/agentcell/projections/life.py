@@ -132,14 +132,8 @@ class LifeProjection:
                 self._reason(event.time)
             case ModelStarted():
                 self._ended.pop(event.model_call_id, None)
-            case ModelEnded(agent_id="") if event.tool_calls:
-                self._drop(event.model_call_id)
-                self._reason(event.time)
             case ModelEnded(agent_id=""):
-                segment = self._open.pop(event.model_call_id, None)
-                if segment is not None:
-                    self._ended[event.model_call_id] = segment
-                    self._show(segment, event.time)
+                self._end_call(event)
             case TurnEnded(agent_id="") if event.text:
                 self._replace(event)
             case PauseRequested():
@@ -227,6 +221,18 @@ class LifeProjection:
             self._rewrite()
         self._newest = last
         self._collapse(time)
+
+    def _end_call(self, event: ModelEnded) -> None:
+        if event.tool_calls:
+            self._reason(event.time)
+        source = event.model_call_id
+        if not source:  # the user's own text has no model call that could end it
+            return
+        if event.tool_calls or event.withheld:
+            self._drop(source)
+        elif source in self._open:
+            segment = self._ended[source] = self._open.pop(source)
+            self._show(segment, event.time)
 
     def _last_shown(self) -> _Segment | None:
         return next((one for one in reversed(self._segments) if one.shown), None)

@@ -329,7 +329,9 @@ class StepsProjection:
                 self._add(event, "The model's thinking could not be read", state="failed", ended=event.time, detail=event.error)
             case ModelEnded():
                 self._end_thinking(event.model_call_id, event.time)
-                if event.tool_calls:
+                if event.withheld:
+                    self._bullets.take(event.model_call_id)
+                elif event.tool_calls:
                     self._tell_bullet(event)
                 if event.outcome == "failed":
                     self._add(event, "Model call failed", state="failed", ended=event.time, detail=event.error or "")
