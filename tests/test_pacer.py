@@ -218,6 +218,33 @@ def test_a_flush_that_it_was_woken_for_still_happens(stage):
     assert screen.beats == []
 
 
+def test_the_last_flush_of_a_run_does_not_wait_for_its_turn(stage):
+    screen = stage.screen(takes=0.2)
+    stage.pacer.wake(screen)
+    stage.pacer.run_due()
+    ended = stage.clock()
+    stage.pacer.wake(screen)
+    stage.pacer.remove(screen)
+    stage.run(20)
+    assert screen.flushes[1:] == [pytest.approx(ended, abs=1 / MESSAGES_A_SECOND)]
+
+
+def test_a_run_that_ends_while_it_is_flushed_does_not_wait_either(stage):
+    class Ending(Screen):
+        def flush(self) -> None:
+            super().flush()
+            if len(self.flushes) == 1:
+                self.stage.pacer.wake(self)
+                self.stage.pacer.remove(self)
+
+    screen = Ending(stage, takes=0.2)
+    stage.pacer.add(screen)
+    stage.pacer.wake(screen)
+    stage.run(20)
+    first, *others = screen.flushes
+    assert others == [pytest.approx(first + 0.2, abs=1 / MESSAGES_A_SECOND)]
+
+
 def test_who_was_never_added_is_flushed_but_says_nothing_else(stage):
     screen = Screen(stage)
     stage.pacer.wake(screen)

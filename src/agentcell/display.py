@@ -118,6 +118,8 @@ class NotebookSurface:
         data, metadata = run.cell._repr_mimebundle_()
         show: Callable[..., DisplayHandle] = display
         self._handle = show(data, metadata=metadata, raw=True, display_id=True)
+        # It takes a tenth of a second: as a part of the first answer's flush it would make the pacer rest for a whole one.
+        self._pacer.later(0.0, run.view.make_ready)
 
     def close(self, run: Run) -> None:
         """Puts the final output in the widget's place, now and once more a second later."""

@@ -68,10 +68,12 @@ class Pacer:
             self._run_thread()
 
     def remove(self, target: Flushable) -> None:
-        """Ends looking after `target`; a flush that it was woken for still happens."""
+        """Ends looking after `target`; a flush that it was woken for still happens, and does not wait for its turn."""
         with self._woken:
             self._last_words.pop(target, None)
-            if target not in self._due:
+            if target in self._due:
+                self._targets[target] = 0.0
+            else:
                 self._targets.pop(target, None)
             self._woken.notify()  # the thread may have nothing to wait for any more
 
@@ -124,12 +126,15 @@ class Pacer:
 
     def _flush(self, target: Flushable) -> None:
         began = self._clock()
+        watched = target in self._last_words
         _guarded(target.flush)()
         ended = self._clock()
         with self._woken:
             self._targets[target] = max(began + INTERVAL, ended + _SHARE * (ended - began))
             if target in self._last_words:
                 self._last_words[target] = ended
+            elif watched:  # its end came while it was flushed
+                self._targets[target] = 0.0
 
     def _wait(self, now: float) -> float | None:
         times = [when for when, _, _ in self._timers[:1]]

@@ -35,7 +35,7 @@ _UNDER = "margin:4px 0 4px 22px"
 _SCROLL = "overflow-x:auto;max-width:100%"
 _PRE = (
     "overflow-x:auto;margin:0 0 8px 0;padding:8px 12px;border-radius:6px;background:rgba(127,127,127,0.1);font-size:13px;"
-    "line-height:1.54"
+    "line-height:1.54;word-break:normal"
 )
 _QUOTE = "margin:0 0 8px 0;padding-left:12px;border-left:2px solid rgba(127,127,127,0.4)"
 _CELL = "padding:3px 14px 3px 0;border:none;border-bottom:1px solid rgba(127,127,127,0.3);background:rgba(0,0,0,0)"
@@ -48,7 +48,7 @@ _STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"<dl>"), '<dl style="margin:4px 0 8px 0">'),
     (re.compile(r"<dt>"), f'<dt style="float:none;width:auto;font-weight:normal;{_DIM}">'),
     (re.compile(r"<dd><pre>"), f'<dd style="float:none;width:auto;margin:0"><pre style="{_PRE};white-space:pre-wrap">'),
-    (re.compile(r"<pre>"), f'<pre style="{_PRE}">'),
+    (re.compile(r"<pre>"), f'<pre style="{_PRE};white-space:pre">'),
     (re.compile(r"(<pre[^>]*><code)"), r'\1 style="background:rgba(0,0,0,0);padding:0"'),
     (re.compile(r'<div class="ac-scroll">'), f'<div class="ac-scroll" style="{_SCROLL}">'),
     (re.compile(r"<table>"), '<table style="border-collapse:collapse;margin:0 0 8px 0;font-size:13px">'),

@@ -9,6 +9,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from agentcell.markdown import markdown_renderer
 from agentcell.markdown_stream import MarkdownStream
 from agentcell.markup import html_text, tag
 from agentcell.render import render_header, render_step
@@ -66,6 +67,10 @@ class ViewModel:
         self._sent_blocks: list[str] = []
         self._dirty_steps: dict[int, None] = {}
         self._pieces: dict[int, list[str]] = {}
+
+    def make_ready(self) -> None:
+        """Loads, for the thread that calls it, what the first answer needs; else its first word would wait for that."""
+        markdown_renderer(self._images)
 
     def refresh(self) -> None:
         """Takes in what happened since the last time."""

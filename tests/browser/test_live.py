@@ -8,6 +8,8 @@ from browser.lab import Lab, expect
 from browser.notebooks import notebook
 
 RUN = """\
+import sys
+
 with agentcell.watch("Why is checkout slow?") as run:
     run.step("Reading the deploy log of Tuesday")
     wait_at("reading")
@@ -15,6 +17,7 @@ with agentcell.watch("Why is checkout slow?") as run:
         call.progress("page 2 of 5")
         wait_at("searching")
         call.result(["Checkout p95", "Cart cache", "Deploy 4121"])
+    ready = "markdown_it" in sys.modules
     run.write("The p95 rose after **Tuesday's deploy**.\\n\\n")
     wait_at("begun")
     run.write("It halved the pool:\\n\\n- before: 128\\n- after: 64\\n")
@@ -61,3 +64,4 @@ def test_a_blocked_cell_shows_what_goes_on(jupyterlab: Lab):
     expect(kept.locator("summary").first).to_have_text(re.compile("^Thought for [0-9]+s · 1 tool$"))
     expect(kept).to_contain_text("The p95 rose after Tuesday's deploy")
     expect(cell).to_have_count(0)
+    assert page.evaluate("ready")  # what the answer needs was there before its first word
