@@ -512,3 +512,14 @@ def test_ten_times_the_text_takes_about_ten_times_the_time(unit):
 
     short, long = seconds(20_000), seconds(200_000)
     assert long < 50 * short + 0.05, f"{short:.4f} s for 20 kB, {long:.4f} s for 200 kB"
+
+
+def test_numbers_of_other_libraries_are_numbers():
+    class Whole(int):
+        pass
+
+    class Level(enum.IntEnum):
+        HIGH = 3
+
+    assert plain([Level.HIGH, Whole(5)]) == [3, 5]
+    assert [type(value) for value in plain([Level.HIGH, Whole(5)])] == [int, int]

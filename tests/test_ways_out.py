@@ -1,6 +1,7 @@
 """Every way out of a run leaves it complete, with its reason, and lets the exception go on unharmed."""
 
 import asyncio
+import concurrent.futures
 import sys
 import traceback
 
@@ -304,3 +305,11 @@ def test_an_interrupt_while_the_end_is_being_shown_goes_on():
     with pytest.raises(KeyboardInterrupt), run:
         pass
     assert end_of(run) == ("answered", None, None)
+
+
+@pytest.mark.parametrize("error", [concurrent.futures.CancelledError(), type("Cancelled", (BaseException,), {})()])
+def test_cancelled_by_another_library_is_cancelled_too(error: BaseException):
+    run = Run(clock=FakeClock())
+    with pytest.raises(type(error)), run, run.tool("t"):
+        raise error
+    assert (run.outcome, run.steps[0].state) == ("cancelled", "cancelled")

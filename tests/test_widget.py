@@ -390,3 +390,10 @@ def test_thinking_that_is_to_be_hidden_is_nowhere(messages: list[dict]):
         stage.flush()
     assert stage.cell.steps == []
     assert "secret thought" not in json.dumps(messages) + repr(run.events) + run.to_html()
+
+
+def test_a_widget_of_a_run_that_was_never_entered_says_nothing(stage: Stage, messages: list[dict]):
+    before = len(messages)
+    stage.clock.advance(60)
+    stage.pacer.run_due()
+    assert messages[before:] == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import math
+import numbers
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
@@ -138,8 +139,11 @@ class _Copy:
             if type(value) is int:
                 # Python refuses to write a number of thousands of digits, and so does whatever reads the file.
                 return value if value.bit_length() <= 1024 else f"<whole number of {value.bit_length():,} bits>"
-            if isinstance(value, float):
-                return float(value) if math.isfinite(value) else str(float(value))
+            if isinstance(value, numbers.Integral):  # numpy's whole numbers, and enumerations of whole numbers
+                return self.value(int(value), depth)
+            if isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational):  # floats, and numpy's
+                value = float(value)
+                return value if math.isfinite(value) else str(float(value))
             if isinstance(value, bytes | bytearray):
                 return f"<{len(value):,} bytes>"
             if isinstance(value, memoryview):

@@ -25,7 +25,7 @@ from agentcell.events import (
 from agentcell.options import RunOptions
 from agentcell.pause import Ask, ask_console
 from agentcell.recorder import Recorder, not_entered
-from agentcell.tool_call import INTERRUPTIONS, ToolCall
+from agentcell.tool_call import ToolCall, is_interruption
 
 if TYPE_CHECKING:
     import os
@@ -353,7 +353,7 @@ class Run(Recorder):
         outcome: Outcome = "answered"
         error_type = line = None
         if error is not None:
-            outcome = "cancelled" if isinstance(error, INTERRUPTIONS) else "failed"
+            outcome = "cancelled" if is_interruption(error) else "failed"
             error_type, line = type(error).__name__, first_line(error)
         elif life.limit is not None:
             outcome = "limited"

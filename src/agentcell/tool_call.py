@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,14 @@ if TYPE_CHECKING:
 
 _inside: ContextVar[ToolCall | None] = ContextVar("agentcell_tool_call", default=None)
 
-# What ends a call from outside, by the person's will or the program's; everything else is the tool's own failure.
-INTERRUPTIONS = (KeyboardInterrupt, asyncio.CancelledError, GeneratorExit, SystemExit)
+
+def is_interruption(error: BaseException) -> bool:
+    """Whether an exception ends something from outside, by the person's will or the program's, and is no failure of its own.
+
+    Python keeps these apart from `Exception` (an interrupt, a cancelled task, a closed generator, an exit, trio's `Cancelled`); only
+    `concurrent.futures.CancelledError` is known by its name.
+    """
+    return not isinstance(error, Exception) or type(error).__name__ == "CancelledError"
 
 
 class ToolCall:
@@ -73,7 +78,7 @@ class ToolCall:
             self._end("done")
         else:
             self._end(
-                "cancelled" if isinstance(error, INTERRUPTIONS) else "failed",
+                "cancelled" if is_interruption(error) else "failed",
                 error=first_line(error),
                 error_type=type(error).__name__,
             )

@@ -115,7 +115,9 @@ class AgentCell(anywidget.AnyWidget):
         DESK.register(self.run_id, self)
         self.on_msg(self._take_message)
         run.subscribe(self)
-        if run.status != "complete":
+        # From the run's start to its end: a run that is never entered has no heart.
+        self._looked_after = run.status not in ("idle", "complete")
+        if self._looked_after:
             pacer.add(self)
 
     # What the run tells
@@ -126,6 +128,9 @@ class AgentCell(anywidget.AnyWidget):
         self.bring_up_to_date("outcome")
         if self.run.outcome is not None:
             self._pacer.remove(self)
+        elif not self._looked_after:
+            self._looked_after = True
+            self._pacer.add(self)
 
     def has_news(self) -> None:
         """Called by the run, in the agent's thread: only says that a flush is due."""
