@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import enum
 import json
 import math
 import numbers
