@@ -139,7 +139,7 @@ class _Copy:
             if type(value) is int:
                 # Python refuses to write a number of thousands of digits, and so does whatever reads the file.
                 return value if value.bit_length() <= 1024 else f"<whole number of {value.bit_length():,} bits>"
-            if isinstance(value, numbers.Integral) and not isinstance(value, int):  # numpy's whole numbers
+            if issubclass(type(value), numbers.Integral) and not issubclass(type(value), int):  # numpy's whole numbers
                 return self.value(int(value), depth)
             if isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational):  # floats, and numpy's
                 value = float(value)
