@@ -27,7 +27,8 @@ MAX_BODIES = 200_000
 """Characters of bodies, all rows together, that a snapshot holds; later rows go without."""
 
 _DIM = "opacity:0.75"
-_ROOT = "max-width:60em;font-size:13px;line-height:1.54;text-align:left"
+_ROOT = "max-width:60em;margin:0;padding:4px 0;font-size:13px;line-height:1.54;text-align:left"
+_HEAD = "padding:2px 0"
 _ANSWER = "margin:8px 0 4px 0;font-size:14px;max-width:80ch"
 _OPENABLE = "list-style:none;margin-left:-15px"  # the triangle stands where the bullet would
 _LIST = "margin:4px 0 8px 0;padding-left:22px"
@@ -38,7 +39,7 @@ _PRE = (
     "line-height:1.54;word-break:normal"
 )
 _QUOTE = "margin:0 0 8px 0;padding-left:12px;border-left:2px solid rgba(127,127,127,0.4)"
-_CELL = "padding:3px 14px 3px 0;border:none;border-bottom:1px solid rgba(127,127,127,0.3);background:rgba(0,0,0,0)"
+_CELL = "padding:3px 14px 3px 0;line-height:1.54;border:none;border-bottom:1px solid rgba(127,127,127,0.3);background:rgba(0,0,0,0)"
 # The answer's HTML was made by us, so its tags have these very forms. A host has styles of its own for them; with ours the answer
 # looks as it did while it was live, and nothing moves when it takes the widget's place.
 _STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -95,9 +96,9 @@ def snapshot_html(run: Run, *, standalone: bool = False) -> str:
     parts = []
     if steps:
         rows = _rows(steps, opened)
-        parts.append(tag("details", tag("summary", _heading(header)), rows, open=_is_open(run, header, opened)))
+        parts.append(tag("details", tag("summary", _heading(header), style=_HEAD), rows, open=_is_open(run, header, opened)))
     else:
-        parts.append(tag("div", _heading(header)))
+        parts.append(tag("div", _heading(header), style=_HEAD))
     if header["sentence"]:
         parts.append(tag("p", html_text(header["sentence"]), style=_UNDER))
     if header["status"] != "complete":
