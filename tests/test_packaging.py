@@ -61,7 +61,7 @@ def test_it_installs_without_node_and_shows_a_run(source: str, fresh: Path, tmp_
         subprocess.run(build, check=True, capture_output=True)
         pip_install(fresh, *map(str, (tmp_path / "dist").glob("*.whl")))
     elif source == "git":
-        pip_install(fresh, f"agentcell @ git+file://{ROOT}")
+        pip_install(fresh, f"git+file://{ROOT}")
     elif source == "editable":
         pip_install(fresh, "--editable", str(ROOT))
     else:
