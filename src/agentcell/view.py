@@ -194,8 +194,11 @@ class ViewModel:
 
     def _patch_header(self, patch: wire.Patch) -> None:
         before = self._sent_header
+        held = self._line.held
         now: wire.Header = {**self.header, "status_line": self._calm_line()}
         changed: Any = {key: value for key, value in now.items() if before.get(key, _NOTHING) != value}
+        if held and not self._line.held:  # the traits may have been sent meanwhile, with the line that no patch has sent
+            changed["status_line"] = now["status_line"]
         only_time = set(changed) <= {"elapsed_seconds"}
         if changed and (patch or not only_time):
             patch["header"] = changed
