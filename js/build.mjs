@@ -28,8 +28,12 @@ for (const [name, entry] of [
     charset: "utf8",
     banner: "/* Built from js/src by `npm run build` in js/; change it there. */",
   });
-  // No string in the sources runs over a line, so white space at the beginning of a line is indentation.
-  const text = code.replaceAll("/* @__PURE__ */ ", "").replace(/^( {2})+/gm, (indent) => "\t".repeat(indent.length / 2));
+  // No string in the sources runs over a line, so white space at the beginning of a line is indentation. In the style sheet all
+  // of it stands inside one rule: that level is left out.
+  const level = name.endsWith("css") ? 1 : 0;
+  const text = code
+    .replaceAll("/* @__PURE__ */ ", "")
+    .replace(/^( {2})+/gm, (indent) => "\t".repeat(Math.max(0, indent.length / 2 - level)));
   writeFileSync(new URL(name, OUT), text);
   total += Buffer.byteLength(text);
   console.log(`${name} ${Buffer.byteLength(text)} bytes`);

@@ -173,6 +173,7 @@ def apply(view: dict, message: dict) -> None:
         kept = old.encode("utf-16-le")[: 2 * block["keep"]].decode("utf-16-le")
         view["blocks"][block["id"]] = kept + block["html"]
     view["blocks"] += patch.get("blocks_added", [])
+    view["trace"] = patch.get("trace", view["trace"])
 
 
 @pytest.mark.parametrize("each_flush", [1, 5, 50, 10_000])
@@ -397,3 +398,79 @@ def test_a_widget_of_a_run_that_was_never_entered_says_nothing(stage: Stage, mes
     stage.clock.advance(60)
     stage.pacer.run_due()
     assert messages[before:] == []
+
+
+def test_a_line_that_is_shown_stays_long_enough_to_be_read(stage: Stage):
+    def lines() -> list[str]:
+        headers = [message["patch"].get("header", {}) for message in stage.patches]
+        return [header["status_line"] for header in headers if "status_line" in header]
+
+    with stage.run as run:
+        with run.tool("search", query="a") as call:
+            stage.flush()
+            before = len(lines())
+            call.progress("page 1")
+            stage.flush()
+            call.progress("page 2")
+            assert stage.cell.status_line == run.status_line == "page 2"
+            stage.flush()
+            assert len(lines()) == before
+            for _ in range(6):  # nothing else happens, and the newest line comes
+                stage.flush()
+            assert lines()[before:] == ["page 2"]
+            call.progress("page 3")
+            stage.flush()
+        assert run.pause("Go on?", ask=lambda question, choices: asked(stage, lines)) == "yes"
+    stage.flush()
+    assert lines()[-1] == ""
+    count = len(stage.patches)
+    stage.clock.advance(1)
+    stage.pacer.run_due()
+    assert len(stage.patches) == count
+
+
+def asked(stage: Stage, lines) -> str:
+    """The question is there in the next flush, whatever stood there before, and so is what comes after it."""
+    stage.flush()
+    assert "Go on?" in lines()[-1]
+    return "yes"
+
+
+def test_a_line_that_a_resync_has_sent_too_early_is_put_right(stage: Stage):
+    with stage.run as run, run.tool("search") as call:
+        stage.flush()
+        first = stage.cell.status_line
+        call.progress("page 1")
+        stage.act(type="resync")  # sends the truth: page 1
+        assert stage.messages[-1]["data"]["state"]["status_line"] == "page 1"
+        call.progress(first)
+        for _ in range(8):
+            stage.flush()
+        assert stage.cell.status_line == first
+        shown = [m["patch"]["header"].get("status_line") for m in stage.patches if "header" in m["patch"]]
+        assert shown[-1] == first
+
+
+def test_the_trace_is_sent_once_and_at_the_end(stage: Stage, messages: list[dict]):
+    with stage.run as run:
+        with run.tool("read", path="a.md") as call:
+            call.result("text")
+        stage.flush()
+        run.write("done")
+        stage.flush()
+        assert stage.cell.trace == ""
+    assert stage.cell.trace.startswith("<details")
+    stage.flush()
+    stage.flush()
+    assert [message["patch"]["trace"] for message in stage.patches if "trace" in message["patch"]] == [stage.cell.trace]
+    assert stage.cell.get_state(["trace"]) == {"trace": stage.cell.trace}
+    stage.act(type="resync")
+    stage.flush()
+    assert sum("trace" in message["patch"] for message in stage.patches) == 1
+
+
+def test_a_trace_that_is_asked_for_open_is_open(messages: list[dict]):
+    stage = Stage(messages, expand_trace=True)
+    with stage.run as run, run.tool("read") as call:
+        call.result("text")
+    assert stage.cell.trace.startswith('<details class="ac-trace" open>')

@@ -3,9 +3,8 @@
 import type { Model } from "./model";
 import { ACTION_MESSAGE, type Action, type ActionContent } from "./wire";
 
-/** A name that nothing else has. `crypto.randomUUID` is there only on pages that came by https or from this machine. */
+/** A name that nothing else has. `crypto.randomUUID` would do, but not on pages that came by http from another machine. */
 export function newId(): string {
-  if (crypto.randomUUID) return crypto.randomUUID();
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

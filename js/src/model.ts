@@ -1,6 +1,6 @@
 // What a host gives a widget: anywidget's model, as far as agentcell uses it.
 
-import type { View } from "./wire";
+import { VIEW_KEYS, type View } from "./wire";
 
 export interface Kernel {
   status?: string;
@@ -22,33 +22,7 @@ export interface Model {
 
 export type Listener = (content: never) => void;
 
-// The value is of no use: the type makes the compiler ask for each key of the view, once.
-const KEYS: Record<keyof View, true> = {
-  run_id: true,
-  protocol: true,
-  seq: true,
-  task: true,
-  live_steps: true,
-  expand: true,
-  status: true,
-  outcome: true,
-  clock: true,
-  elapsed_seconds: true,
-  title: true,
-  facts: true,
-  status_line: true,
-  sentence: true,
-  steps: true,
-  blocks: true,
-};
-export const VIEW_KEYS = Object.keys(KEYS) as (keyof View)[];
-
 /** The whole view as the model has it now. `steps` and `blocks` are the model's own arrays, no copies. */
 export function readView(model: Model): View {
   return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)])) as unknown as View;
-}
-
-/** Puts one value of the view into the model, which is not told to save it: it came from Python. */
-export function writeKey<K extends keyof View>(model: Model, view: View, key: K): void {
-  model.set(key, view[key]);
 }

@@ -26,16 +26,17 @@ export function htmlText(text: string): string {
  */
 export function applyPatch(view: View, patch: Patch): Change {
   Object.assign(view, patch.header);
+  view.trace = patch.trace ?? view.trace;
   const steps = patch.steps ?? [];
   for (const step of steps) {
-    fits("step", step.id, view.steps.length);
+    if (step.id > view.steps.length) throw misfit("step", step.id);
     view.steps[step.id] = step;
   }
   const ids = steps.map((step) => step.id);
   const texts = new Map<number, string>();
   for (const { id, text } of patch.texts ?? []) {
     const step = view.steps[id];
-    if (!step) throw new RangeError(`text for step ${id}, and there are ${view.steps.length}`);
+    if (!step) throw misfit("text for step", id);
     step.body += htmlText(text);
     if (!ids.includes(id)) texts.set(id, (texts.get(id) ?? "") + text);
   }
@@ -47,12 +48,11 @@ export function applyPatch(view: View, patch: Patch): Change {
 
 function setBlock(blocks: string[], { id, keep, html }: Block): number {
   const old = blocks[id];
-  if (old === undefined) throw new RangeError(`block ${id} changes, and there are ${blocks.length}`);
-  if (keep > old.length) throw new RangeError(`block ${id} keeps ${keep} of ${old.length} units`);
+  if (old === undefined || keep > old.length) throw misfit("block", id);
   blocks[id] = old.slice(0, keep) + html;
   return id;
 }
 
-function fits(what: string, id: number, count: number): void {
-  if (id > count) throw new RangeError(`${what} ${id} is set, and there are ${count}`);
+function misfit(what: string, id: number): RangeError {
+  return new RangeError(`${what} ${id} does not fit`);
 }

@@ -3,10 +3,10 @@
 import { newId, sendAction } from "./actions";
 import { Clock } from "./clock";
 import { kernelGone } from "./connection";
-import { type Listener, type Model, readView, VIEW_KEYS, writeKey } from "./model";
+import { type Listener, type Model, readView } from "./model";
 import { applyPatch, type Change, NO_CHANGE } from "./patch";
 import { Tree } from "./tree";
-import type { Message, OpenAction, PatchMessage, Step, View } from "./wire";
+import { type Message, type OpenAction, type PatchMessage, type Step, VIEW_KEYS, type View } from "./wire";
 
 const TICK = 250; // ms
 const CHECK = 1000; // ms between two looks at the kernel
@@ -28,7 +28,7 @@ export class Store {
   readonly clock = new Clock();
   readonly tree = new Tree();
   /** What the reader did: it wins over what opens and folds by itself, and survives every update. */
-  readonly reader = { open: null as boolean | null, all: false, rows: new Set<number>() };
+  readonly reader = { open: null as boolean | null, all: false, rows: new Set<number>(), trace: "" };
   /** The kernel is out of reach; `seen` is the clock's time when it last spoke. */
   lost = false;
   seen = 0;
@@ -154,7 +154,7 @@ export class Store {
     }
     view.seq = seq;
     const header = Object.keys(patch.header ?? {}) as (keyof View)[];
-    this.#write([...header, "seq"]);
+    this.#write([...header, "seq", "trace"]);
     for (const id of change.steps) this.tree.set(view.steps[id] as Step, () => this.#heard);
     if (header.includes("elapsed_seconds") || header.includes("clock")) {
       this.clock.set(view.elapsed_seconds, view.clock === "running");
@@ -164,7 +164,7 @@ export class Store {
 
   #write(keys: (keyof View)[]): void {
     this.#writing = true;
-    for (const key of keys) writeKey(this.model, this.view, key);
+    for (const key of keys) this.model.set(key, this.view[key]); // it came from Python: nothing is told to save it
     this.#writing = false;
   }
 
@@ -220,13 +220,17 @@ export class Store {
     const now = performance.now();
     if (now - this.#checked >= CHECK) {
       this.#checked = now;
-      if (this.#judge()) this.#draw(NO_CHANGE);
+      this.#look();
     }
     if (!this.lost && this.clock.running) for (const drawn of this.#drawn) drawn.tick();
   }
 
   #disconnect(): void {
     this.#disconnected = true;
+    this.#look();
+  }
+
+  #look(): void {
     if (this.#judge()) this.#draw(NO_CHANGE);
   }
 

@@ -32,6 +32,8 @@ export class CellView implements Drawn {
   #said = "";
   #rows: Rows;
   #answer = new Answer();
+  #trace = make("div", "");
+  #placed = ""; // what `#trace` was made from
 
   constructor(store: Store, place: HTMLElement) {
     this.#store = store;
@@ -48,7 +50,9 @@ export class CellView implements Drawn {
       const element = target as Element;
       element.toggleAttribute("data-lm-suppress-shortcuts", element.matches(":focus-visible"));
     });
-    this.#root.append(this.#header, this.#line, this.#rows.element, this.#answer.element);
+    // A host may draw the view anew at the end: what the reader has opened is open there, too. This event does not bubble.
+    this.#trace.addEventListener("toggle", () => (store.reader.trace = this.#trace.innerHTML), true);
+    this.#root.append(this.#header, this.#line, this.#rows.element, this.#answer.element, this.#trace);
     this.update(null);
     place.append(this.#root);
     store.add(this);
@@ -74,6 +78,9 @@ export class CellView implements Drawn {
     this.#head();
     this.#rows.update(change);
     this.#answer.update(view.blocks, change?.blocks);
+    if (view.trace === this.#placed) return;
+    this.#placed = view.trace;
+    this.#trace.innerHTML = this.#store.reader.trace || view.trace; // made safe by Python
   }
 
   tick(): void {

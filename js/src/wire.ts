@@ -51,6 +51,7 @@ export interface Patch {
   blocks_count?: number;
   blocks?: Block[];
   blocks_added?: string[];
+  trace?: string;
 }
 
 export interface PatchMessage {
@@ -82,6 +83,7 @@ export interface View {
   sentence: string;
   steps: Step[];
   blocks: string[];
+  trace: string;
 }
 
 export interface OpenAction {
@@ -100,6 +102,27 @@ export interface ActionContent {
   run_id: string;
   action: OpenAction | ResyncAction;
 }
+
+/** The names of the synced traits. */
+export const VIEW_KEYS: (keyof View)[] = [
+  "run_id",
+  "protocol",
+  "seq",
+  "task",
+  "live_steps",
+  "expand",
+  "status",
+  "outcome",
+  "clock",
+  "elapsed_seconds",
+  "title",
+  "facts",
+  "status_line",
+  "sentence",
+  "steps",
+  "blocks",
+  "trace",
+];
 
 export type Message = PatchMessage | Heartbeat;
 export type Action = OpenAction | ResyncAction;

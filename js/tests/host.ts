@@ -43,6 +43,7 @@ export function view(more: Partial<View> = {}): View {
     sentence: "",
     steps: [],
     blocks: [],
+    trace: "",
     ...more,
   };
 }

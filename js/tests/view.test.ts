@@ -397,3 +397,41 @@ test("a header without steps opens nothing, and a run without a title has none",
   assert.equal(page.head().getAttribute("aria-controls"), page.find(".ac-steps").id);
   page.end();
 });
+
+const TRACE = "<details><summary>Tool trace</summary><ul><li>metrics → &lt;b&gt; points</li></ul></details>";
+
+test("the trace is placed once, below the answer, and stays as the reader opened it", () => {
+  const page = show({ blocks: ["<p>So</p>"] });
+  assert.equal(page.el.querySelector("details"), null);
+  page.host.patch({ header: ended, trace: TRACE });
+  const panel = page.find("details") as HTMLDetailsElement;
+  assert.equal(panel.outerHTML, TRACE);
+  assert.equal(panel.parentElement?.previousElementSibling?.className, "ac-answer");
+  assert.equal(page.host.now.trace, TRACE, "the host's model has it");
+  panel.open = true;
+  page.host.patch({ header: { facts: "1 tool" } });
+  page.host.update({ facts: "2 tools", trace: `${TRACE}` });
+  assert.equal(page.find("details"), panel);
+  page.end();
+});
+
+test("a view that is drawn anew has open what the reader opened in the one before", () => {
+  const host = new Host({ ...ended, trace: TRACE });
+  const dispose = widget.initialize({ model: host.model });
+  const place1 = place();
+  const end = widget.render({ model: host.model, el: place1 });
+  const panel = place1.querySelector("details") as HTMLDetailsElement;
+  panel.open = true;
+  panel.dispatchEvent(new (document.defaultView as unknown as typeof globalThis).Event("toggle"));
+  end();
+  const place2 = place();
+  widget.render({ model: host.model, el: place2 });
+  assert.equal((place2.querySelector("details") as HTMLDetailsElement).open, true);
+  dispose();
+});
+
+test("a run without a trace has no panel", () => {
+  const page = show({ ...ended, blocks: ["<p>So</p>"] });
+  assert.equal(page.el.querySelector("details"), null);
+  page.end();
+});

@@ -35,6 +35,7 @@ def watch(
     split: Literal["auto", "off"] = "auto",
     images: Literal["link", "all"] = "link",
     persist: Literal["snapshot", "widget"] = "snapshot",
+    expand_trace: bool = False,
     redact: Redact = mask_secrets,
     display: bool = True,
     clock: Callable[[], float] = time.monotonic,
@@ -55,6 +56,7 @@ def watch(
         images: `link` shows a picture in the answer as a link, because loading it can carry data out; `all` loads it.
         persist: What the notebook keeps at the end: `snapshot` is HTML that needs nothing; `widget` keeps the live view as well,
             which shows only as long as its kernel lives.
+        expand_trace: Whether the tool trace below the answer is open from the beginning; else the reader opens it.
         redact: Masks secrets in a text, before it enters the log.
         display: False shows nothing; the traits of `run.cell` still tell everything.
         clock: Monotonic seconds; for tests.
@@ -83,6 +85,7 @@ def watch(
         split=split,
         images=images,
         persist=persist,
+        expand_trace=must_be_flag("expand_trace", expand_trace),
         redact=redact,
     )
     return Run(options, clock=clock, surface=_surface() if must_be_flag("display", display) else None)

@@ -22,4 +22,5 @@ class RunOptions:
     split: Literal["auto", "off"] = "auto"
     images: Literal["link", "all"] = "link"
     persist: Literal["snapshot", "widget"] = "snapshot"
+    expand_trace: bool = False
     redact: Redact = field(default=mask_secrets, compare=False)

@@ -59,11 +59,11 @@ def render_body(step: Step) -> str:
         return ""
     parts: list[str] = []
     if step.arguments:
-        parts += _value("in", step.arguments)
+        parts += labelled("in", step.arguments)
     if step.result is not None:
-        parts += _value("out", step.result)
+        parts += labelled("out", step.result)
     if step.state == "failed" and len(step.detail) > LINE_LIMIT:
-        parts += _value("error", step.detail)
+        parts += labelled("error", step.detail)
     return tag("dl", *parts) if parts else ""
 
 
@@ -95,7 +95,8 @@ def value_text(value: Any) -> str:
     return line if len(line) <= 100 else json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _value(label: str, value: Any) -> tuple[str, str]:
+def labelled(label: str, value: Any) -> tuple[str, str]:
+    """A value under its name, as two parts of a `dl`."""
     return tag("dt", label), tag("dd", tag("pre", html_text(cut(value_text(value), BODY_LIMIT))))
 
 

@@ -295,7 +295,7 @@ class Run(Recorder):
             if self._view is None:
                 from agentcell.view import ViewModel
 
-                self._view = ViewModel(self, images=self.options.images)
+                self._view = ViewModel(self, images=self.options.images, expand_trace=self.options.expand_trace)
             return self._view
 
     @property

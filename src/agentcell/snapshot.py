@@ -62,6 +62,19 @@ _STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
         f'<blockquote style="{_QUOTE}">',
     ),
 )
+# What the trace panel's classes look like, likewise.
+_PANEL: Mapping[str, str] = {
+    "ac-trace": "margin:8px 0 4px 0;font-size:12px;font-family:ui-monospace,Menlo,monospace",
+    "ac-calls": "max-height:280px;overflow:auto;list-style:none;margin:0;padding-left:22px;border-top:1px solid rgba(127,127,127,0.3)",
+    "ac-shut": "padding:3px 0;list-style:circle",
+    "ac-cols": "display:inline-flex;width:100%;align-items:center;gap:8px",
+    "ac-name": "flex:1;overflow:hidden;white-space:nowrap;text-overflow:ellipsis",
+    "ac-bar": "flex:0 0 112px;background:rgba(127,127,127,0.15);font-size:0",
+    "ac-num": f"white-space:pre;{_DIM}",
+    "ac-faint": _DIM,
+}
+_SUMMARY = "list-style-position:outside;padding:3px 0"
+_BARS: Mapping[str, str] = {"tool": "#5585d6", "model": "#8c8c8c", "agent": "#8c8c8c", "failed": "#c4453c"}
 _MARKS: Mapping[str, tuple[str, str]] = {"failed": ("✕", "#c4453c"), "cancelled": ("■", "#808080"), "limited": ("■", "#b7791f")}
 
 _PAGE = """<!doctype html>
@@ -105,6 +118,8 @@ def snapshot_html(run: Run, *, standalone: bool = False) -> str:
         parts.append(tag("p", tag("em", "This was saved before the run had ended."), style=f"{_UNDER};{_DIM}"))
     if blocks:
         parts.append(tag("div", _styled("".join(blocks)), class_="ac-answer", dir="auto", style=_ANSWER))
+    if view.trace:
+        parts.append(_styled_panel(view.trace))
     html = tag("div", *parts, class_="agentcell-snapshot", style=_ROOT)
     if not standalone:
         return html
@@ -231,6 +246,24 @@ def _styled(html: str) -> str:
     for pattern, styled in _STYLES:
         html = pattern.sub(styled, html)
     return html
+
+
+def _styled_panel(html: str) -> str:
+    """The trace panel with styles in the place of its classes; in its texts every quote is escaped, so it has no such words."""
+    html = re.sub(
+        r'<i class="ac-([a-z]+)" style="',
+        lambda found: f'<i style="display:block;height:6px;min-width:3px;background:{_BARS[found[1]]};',
+        html,
+    )
+    html = re.sub(r'class="(?:ac-failed )?(ac-[a-z]+)"', lambda found: _panel_style(found[1]), html)
+    html = html.replace("<ul>", '<ul style="list-style:none;margin:0;padding-left:22px">').replace(
+        "<summary>", f'<summary style="{_SUMMARY}">'
+    )
+    return _styled(html.replace(_SUMMARY, f"{_SUMMARY};margin-left:22px;{_DIM}", 1))
+
+
+def _panel_style(name: str) -> str:
+    return f'style="{_PANEL[name]}"' if name in _PANEL else ""
 
 
 def _escaped(text: str) -> str:

@@ -9,9 +9,11 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from agentcell.calm import CalmLine
 from agentcell.markdown import markdown_renderer
 from agentcell.markdown_stream import MarkdownStream
 from agentcell.markup import html_text, tag
+from agentcell.panel import render_panel
 from agentcell.render import render_header, render_step
 
 if TYPE_CHECKING:
@@ -52,19 +54,28 @@ class ViewModel:
         header: As it is now, all keys.
         steps: All rows; a new list whenever a row changed, so that an old one can be told from it.
         blocks: The answer's blocks as HTML; a new list whenever one changed.
+        trace: The trace panel as HTML, made once when the run has ended; "" before, and when there is nothing in it.
+        look_again: Seconds after which `take_patch` has a line that it held back now; None when it has none.
     """
 
-    def __init__(self, source: Source, *, images: Literal["link", "all"] = "link") -> None:
+    def __init__(self, source: Source, *, images: Literal["link", "all"] = "link", expand_trace: bool = False) -> None:
         self.header: wire.Header = {}
         self.steps: Sequence[wire.Step] = []
         self.blocks: Sequence[str] = []
+        self.trace: str = ""
+        self.look_again: float | None = None
         self._source = source
         self._images = images
+        self._expand_trace = expand_trace
+        self._ended = False
+        self._now = 0.0
+        self._line = CalmLine()
         self._lock = threading.RLock()
         self._answer = _Answer(images)
         self._thoughts: dict[int, tuple[GrowingText, int]] = {}  # the text of each stretch of thinking, and how much is in its body
         self._sent_header: wire.Header = {}
         self._sent_blocks: list[str] = []
+        self._sent_trace = ""
         self._dirty_steps: dict[int, None] = {}
         self._pieces: dict[int, list[str]] = {}
 
@@ -82,7 +93,8 @@ class ViewModel:
                 answer = life.answer
                 over = life.rewrites != self._answer.rewrites
                 added = answer.since(0 if over else self._answer.length)
-                header = render_header(run, self._source.now())
+                self._now = self._source.now()
+                header = render_header(run, self._now)
                 rewrites = life.rewrites
             self.header = header
             if rows or thoughts:
@@ -92,6 +104,9 @@ class ViewModel:
             if added or over:
                 self._answer.feed(added)
                 self.blocks = self._answer.blocks()
+            if header["status"] == "complete" and not self._ended:  # nothing of the run changes any more
+                self._ended = True
+                self.trace = render_panel(run, self.steps, expanded=self._expand_trace)
 
     def take_patch(self) -> wire.Patch:
         """What changed since the last patch was taken; empty when nothing did but the clock."""
@@ -110,6 +125,8 @@ class ViewModel:
             self._dirty_steps.clear()
             self._pieces.clear()
             self._patch_blocks(patch)
+            if self.trace != self._sent_trace:
+                patch["trace"] = self._sent_trace = self.trace
             self._patch_header(patch)
             return patch
 
@@ -177,13 +194,25 @@ class ViewModel:
 
     def _patch_header(self, patch: wire.Patch) -> None:
         before = self._sent_header
-        changed: Any = {key: value for key, value in self.header.items() if before.get(key, _NOTHING) != value}
+        held = self._line.held
+        now: wire.Header = {**self.header, "status_line": self._calm_line()}
+        changed: Any = {key: value for key, value in now.items() if before.get(key, _NOTHING) != value}
+        if held and not self._line.held:  # the traits may have been sent meanwhile, with the line that no patch has sent
+            changed["status_line"] = now["status_line"]
         only_time = set(changed) <= {"elapsed_seconds"}
         if changed and (patch or not only_time):
             patch["header"] = changed
             # The browser counts on from this, so it goes along whenever something goes.
             patch["header"]["elapsed_seconds"] = self.header["elapsed_seconds"]
-            self._sent_header = self.header
+            self._sent_header = now
+
+    def _calm_line(self) -> str:
+        """The status line to send: held back where it would flicker, at once where the run waits, goes on or is over."""
+        before, now = self._sent_header, self.header
+        urgent = any(before.get(key) != now.get(key) for key in ("status", "clock"))
+        line = self._line.show(now["status_line"], self._now, urgent=urgent)
+        self.look_again = self._line.wait(self._now) if self._line.held else None
+        return line
 
 
 _NOTHING = object()

@@ -86,6 +86,7 @@ class AgentCell(anywidget.AnyWidget):
     sentence = Projected("", _header("sentence"), 'Why it ended without an answer; "" when it has one.').tag(sync=True)
     steps = Projected([], lambda cell: cell.view.steps, "All rows (`wire.Step`), the whole history.").tag(sync=True)
     blocks = Projected([], lambda cell: cell.view.blocks, "The answer as blocks of safe HTML.").tag(sync=True)
+    trace = Projected("", lambda cell: cell.view.trace, 'The trace panel as safe HTML; "" until the end.').tag(sync=True)
     answer = Projected("", lambda cell: cell.run.answer_text, "The answer as markdown; it stays in Python.")
     usage = Projected({}, lambda cell: cell.read_usage(), "Tokens: `input_tokens`, `output_tokens`, …; it stays in Python.")
 
@@ -98,6 +99,7 @@ class AgentCell(anywidget.AnyWidget):
         self._pacer = pacer
         self._reading = threading.local()
         self._sending = threading.RLock()
+        self._will_look = False
         options = run.options
         # Before the model opens, so that the first message holds the truth.
         self._ready = True
@@ -149,6 +151,7 @@ class AgentCell(anywidget.AnyWidget):
                 self.seq += 1
                 message: wire.PatchMessage = {"type": "patch", "seq": self.seq, "patch": patch}
                 self.send(message)
+            self._look_again()
 
     def beat(self) -> None:
         """Says that the run lives, and how long it has been thinking."""
@@ -183,6 +186,18 @@ class AgentCell(anywidget.AnyWidget):
         for name in _PROJECTED:
             self.bring_up_to_date(name, fresh=True)
         self.send_state(list(wire.View.__annotations__))
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Sees to it that a line which was held back is sent later, whether or not anything else happens."""
+        wait = self.view.look_again
+        if wait is not None and not self._will_look:
+            self._will_look = True
+            self._pacer.later(wait, self._look)
+
+    def _look(self) -> None:
+        self._will_look = False
+        self._pacer.wake(self)
 
     # Traits
 
@@ -229,7 +244,7 @@ class AgentCell(anywidget.AnyWidget):
 
 
 _PROJECTED: dict[str, Projected] = {name: trait for name, trait in AgentCell.class_traits().items() if isinstance(trait, Projected)}
-_VIEWED = frozenset({"clock", "title", "facts", "status_line", "sentence", "steps", "blocks"})
+_VIEWED = frozenset({"clock", "title", "facts", "status_line", "sentence", "steps", "blocks", "trace"})
 
 
 def _answer_on_any_shell(comm: Any) -> None:

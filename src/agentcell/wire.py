@@ -79,10 +79,10 @@ class Block(TypedDict):
 
 
 class Patch(TypedDict, total=False):
-    """What changed since the patch before, in this order: header, steps (set by id; the next id appends), texts, blocks.
+    """What changed since the patch before, in this order: header, steps (set by id; the next id appends), texts, blocks, trace.
 
     `blocks_count`, when there, cuts the list of blocks to that length first; then `blocks` change blocks that are there, and
-    `blocks_added` come behind them.
+    `blocks_added` come behind them. `trace` comes once, when the run has ended.
     """
 
     header: Header
@@ -91,6 +91,7 @@ class Patch(TypedDict, total=False):
     blocks_count: int
     blocks: list[Block]
     blocks_added: list[str]
+    trace: str
 
 
 class PatchMessage(TypedDict):
@@ -110,7 +111,7 @@ class Heartbeat(TypedDict):
 
 
 class View(TypedDict):
-    """The synced traits: the whole view model. `body` of a thinking row is its text, escaped.
+    """The synced traits: the whole view model. `body` of a thinking row is its text, escaped; `trace` is HTML, "" for none.
 
     `run_id` names the widget's run; it differs for each widget and stays the same for its life.
     """
@@ -131,6 +132,7 @@ class View(TypedDict):
     sentence: str
     steps: list[Step]
     blocks: list[str]
+    trace: str
 
 
 class OpenAction(TypedDict):
@@ -200,7 +202,9 @@ def typescript() -> str:
         lines += ["", f"export interface {record.__name__} {{"]
         lines += [f"  {key}{optional}: {_ts(hint)};" for key, hint in get_type_hints(record).items()]
         lines += ["}"]
-    lines += [""]
+    lines += ["", "/** The names of the synced traits. */", "export const VIEW_KEYS: (keyof View)[] = ["]
+    lines += [f'  "{key}",' for key in View.__annotations__]
+    lines += ["];", ""]
     lines += [f"export type {name} = {_ts(union)};" for name, union in _UNIONS.items()]
     return "\n".join(lines) + "\n"
 

@@ -60,7 +60,7 @@ def check_kept(page: NotebookPage, picture: Path) -> None:
     expect(output.locator("td").first).to_have_text("/checkout")
     expect(output.locator("td").first).to_have_css("text-align", "left")
     expect(output.locator("td").nth(1)).to_have_css("text-align", "right")
-    code = output.locator("pre").last
+    code = output.locator(".ac-answer pre")
     expect(code).to_contain_text("size: 64")
     expect(code).to_have_css("white-space", "pre")
     expect(output.locator(".jupyter-widgets, .agentcell")).to_have_count(0)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentcell.events import ModelEnded, RunEnded, RunStarted, TextDelta, ThinkingDelta, ToolStarted, TurnEnded
+from agentcell.projections.calls import CallsProjection
 from agentcell.projections.life import LifeProjection
 from agentcell.projections.splitting import Division, SourceSplitting
 from agentcell.projections.status import StatusProjection, render_status_line
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
 
 
 class RunProjection:
-    """The life, the status, the steps and the usage of the events it was fed."""
+    """The life, the status, the steps, the model calls and the usage of the events it was fed."""
 
     def __init__(self, events: Iterable[AnyEvent] = ()) -> None:
         self.life = LifeProjection()
         self.status = StatusProjection()
         self.steps = StepsProjection()
+        self.calls = CallsProjection(self.steps)
         self.usage = UsageProjection()
         self._splits = True
         self._shows_thinking = True
@@ -79,10 +81,12 @@ class RunProjection:
         splitting = self._splittings.get(("", model_call_id))
         if splitting is None:
             self.life.feed_text(text)
+            self.calls.feed_text(model_call_id, text)
             return
         division = splitting.feed(text)
         if division.only_grows:
             self.life.feed_text(division.added)
+            self.calls.feed_text(model_call_id, division.added)
         else:  # reasoning, in the middle of the answer
             self._apply(splitting, division, TextDelta(time=time, model_call_id=model_call_id))
 
@@ -102,6 +106,7 @@ class RunProjection:
         self.life.feed(event)
         self.status.feed(event)
         self.steps.feed(event)
+        self.calls.feed(event)
         self.usage.feed(event)
 
     def _split(self, event: TextDelta) -> None:
@@ -125,6 +130,7 @@ class RunProjection:
     def _apply(self, splitting: SourceSplitting, division: Division, event: TextDelta) -> None:
         if division.answer is not None:
             self.life.retake_text(event, division.answer)
+            self.calls.drop_text(event.model_call_id)
         if division.thoughts or division.gone is not None:
             self.life.feed(ThinkingDelta(time=event.time, agent_id=event.agent_id, model_call_id=event.model_call_id))
             if self._shows_thinking:
@@ -135,6 +141,7 @@ class RunProjection:
                 self.life.feed(text)
             self.status.feed(text)
             self.steps.feed(text)
+            self.calls.feed(text)
 
     def _show_thoughts(self, splitting: SourceSplitting, division: Division, event: TextDelta) -> None:
         rows = splitting.rows

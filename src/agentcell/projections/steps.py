@@ -83,12 +83,14 @@ class StepsProjection:
     """The rows after the events it was fed.
 
     `changed` holds the ids of rows that are new or other than they were, in order, until the one who shows them clears it. `grown`
-    does the same for stretches of thinking that gained text: `thinking_text` tells what is new there.
+    does the same for stretches of thinking that gained text: `thinking_text` tells what is new there. `thoughts` holds the ids of the
+    rows of thinking by the model call that thought.
     """
 
     def __init__(self) -> None:
         self.changed: dict[int, None] = {}
         self.grown: dict[int, None] = {}
+        self.thoughts: dict[str, list[int]] = {}
         self.tools = 0
         self._rows: list[Step] = []
         self._calls: dict[str, int] = {}
@@ -111,6 +113,10 @@ class StepsProjection:
         step = self._rows[step_id]
         thought = self._thoughts.get(step_id)
         return step if thought is None else replace(step, content=str(thought))
+
+    def agent_row(self, agent_id: str) -> int | None:
+        """The row of a sub-agent, the newest under this id; None for the run's own agent and for one that nobody saw start."""
+        return self._agents.get(agent_id) if agent_id else None
 
     def thinking_text(self, step_id: int) -> GrowingText | None:
         """The text of a stretch of thinking; None for any other row."""
@@ -165,7 +171,7 @@ class StepsProjection:
     def take_thought(self, event: AnyEvent, row: int | None, *, keep: int, added: str) -> int:
         """Shows reasoning that came inside text: in a row of its own (None) or behind the first `keep` characters of a known one."""
         if row is None:
-            row = self._add(event, "Thinking", kind="thinking")
+            row = self._add_thought(event, getattr(event, "model_call_id", ""))
             self._thoughts[row] = GrowingText()
         elif row not in self._running and not self._over:
             self._running[row] = None
@@ -189,8 +195,8 @@ class StepsProjection:
     def _add(self, event: AnyEvent, text: str, **values: Any) -> int:
         """Appends a row; the note that was the newest of its level is over with it."""
         parent = values.pop("parent", None)
-        if parent is None and event.agent_id:
-            parent = self._agents.get(event.agent_id)
+        if parent is None:
+            parent = self.agent_row(event.agent_id)
         self._close_note(parent, event.time)
         step = Step(len(self._rows), " ".join(text.split()), parent=parent, time=event.time, **values)
         self._rows.append(step)
@@ -223,10 +229,15 @@ class StepsProjection:
         for parent in tuple(self._open_note):
             self._close_note(parent, time)
 
+    def _add_thought(self, event: AnyEvent, model_call_id: str, text: str = "Thinking", **values: Any) -> int:
+        step_id = self._add(event, text, kind="thinking", **values)
+        self.thoughts.setdefault(model_call_id, []).append(step_id)
+        return step_id
+
     def _think(self, event: ThinkingDelta) -> None:
         step_id = self._thinking.get(event.model_call_id)
         if step_id is None:
-            step_id = self._thinking[event.model_call_id] = self._add(event, "Thinking", kind="thinking")
+            step_id = self._thinking[event.model_call_id] = self._add_thought(event, event.model_call_id)
             self._thoughts[step_id] = GrowingText()
             self._told.add(event.model_call_id)
         self._thoughts[step_id].append(event.text)
@@ -344,10 +355,11 @@ class StepsProjection:
             return
         content = "\n\n".join(block.content for block in event.blocks if block.content)
         if content:
-            step_id = self._add(event, "Thinking", kind="thinking", state="done", ended=event.time)
+            step_id = self._add_thought(event, event.model_call_id, state="done", ended=event.time)
             self._thoughts[step_id] = GrowingText(content)
         elif any(block.type == "redacted_thinking" for block in event.blocks):
-            self._add(event, "Thinking, kept private by the provider", kind="thinking", state="done", ended=event.time)
+            private = "Thinking, kept private by the provider"
+            self._add_thought(event, event.model_call_id, private, state="done", ended=event.time)
 
     def _pause(self, event: PauseRequested | PauseResumed) -> None:
         if isinstance(event, PauseRequested):

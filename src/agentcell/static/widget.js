@@ -1,7 +1,7 @@
 /* Built from js/src by `npm run build` in js/; change it there. */
 var ACTION_MESSAGE = "agentcell_action";
+var VIEW_KEYS = ["run_id", "protocol", "seq", "task", "live_steps", "expand", "status", "outcome", "clock", "elapsed_seconds", "title", "facts", "status_line", "sentence", "steps", "blocks", "trace"];
 function newId() {
-	if (crypto.randomUUID) return crypto.randomUUID();
 	return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 function sendAction(model, action) {
@@ -46,13 +46,8 @@ function kernelGone(model) {
 		return false;
 	}
 }
-var KEYS = { run_id: true, protocol: true, seq: true, task: true, live_steps: true, expand: true, status: true, outcome: true, clock: true, elapsed_seconds: true, title: true, facts: true, status_line: true, sentence: true, steps: true, blocks: true };
-var VIEW_KEYS = Object.keys(KEYS);
 function readView(model) {
 	return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)]));
-}
-function writeKey(model, view, key) {
-	model.set(key, view[key]);
 }
 var NO_CHANGE = { steps: [], texts: new Map(), blocks: [] };
 var ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
@@ -61,16 +56,17 @@ function htmlText(text) {
 }
 function applyPatch(view, patch) {
 	Object.assign(view, patch.header);
+	view.trace = patch.trace ?? view.trace;
 	const steps = patch.steps ?? [];
 	for (const step of steps) {
-		fits("step", step.id, view.steps.length);
+		if (step.id > view.steps.length) throw misfit("step", step.id);
 		view.steps[step.id] = step;
 	}
 	const ids = steps.map((step) => step.id);
 	const texts = new Map();
 	for (const { id, text } of patch.texts ?? []) {
 		const step = view.steps[id];
-		if (!step) throw new RangeError(`text for step ${id}, and there are ${view.steps.length}`);
+		if (!step) throw misfit("text for step", id);
 		step.body += htmlText(text);
 		if (!ids.includes(id)) texts.set(id, (texts.get(id) ?? "") + text);
 	}
@@ -81,13 +77,12 @@ function applyPatch(view, patch) {
 }
 function setBlock(blocks, { id, keep, html }) {
 	const old = blocks[id];
-	if (old === void 0) throw new RangeError(`block ${id} changes, and there are ${blocks.length}`);
-	if (keep > old.length) throw new RangeError(`block ${id} keeps ${keep} of ${old.length} units`);
+	if (old === void 0 || keep > old.length) throw misfit("block", id);
 	blocks[id] = old.slice(0, keep) + html;
 	return id;
 }
-function fits(what, id, count) {
-	if (id > count) throw new RangeError(`${what} ${id} is set, and there are ${count}`);
+function misfit(what, id) {
+	return new RangeError(`${what} ${id} does not fit`);
 }
 var RUNNING_SHOWN = 12;
 var Tree = class {
@@ -149,7 +144,7 @@ var Store = class {
 	view;
 	clock = new Clock();
 	tree = new Tree();
-	reader = { open: null, all: false, rows: new Set() };
+	reader = { open: null, all: false, rows: new Set(), trace: "" };
 	lost = false;
 	seen = 0;
 	model;
@@ -248,7 +243,7 @@ var Store = class {
 		}
 		view.seq = seq;
 		const header = Object.keys(patch.header ?? {});
-		this.#write([...header, "seq"]);
+		this.#write([...header, "seq", "trace"]);
 		for (const id of change.steps) this.tree.set(view.steps[id], () => this.#heard);
 		if (header.includes("elapsed_seconds") || header.includes("clock")) {
 			this.clock.set(view.elapsed_seconds, view.clock === "running");
@@ -257,7 +252,7 @@ var Store = class {
 	}
 	#write(keys) {
 		this.#writing = true;
-		for (const key of keys) writeKey(this.model, this.view, key);
+		for (const key of keys) this.model.set(key, this.view[key]);
 		this.#writing = false;
 	}
 	#changed() {
@@ -303,12 +298,15 @@ var Store = class {
 		const now = performance.now();
 		if (now - this.#checked >= CHECK) {
 			this.#checked = now;
-			if (this.#judge()) this.#draw(NO_CHANGE);
+			this.#look();
 		}
 		if (!this.lost && this.clock.running) for (const drawn of this.#drawn) drawn.tick();
 	}
 	#disconnect() {
 		this.#disconnected = true;
+		this.#look();
+	}
+	#look() {
 		if (this.#judge()) this.#draw(NO_CHANGE);
 	}
 	#judge() {
@@ -592,6 +590,8 @@ var CellView = class {
 	#said = "";
 	#rows;
 	#answer = new Answer();
+	#trace = make("div", "");
+	#placed = "";
 	constructor(store, place) {
 		this.#store = store;
 		const id = `ac-${newId()}`;
@@ -606,7 +606,8 @@ var CellView = class {
 			const element = target;
 			element.toggleAttribute("data-lm-suppress-shortcuts", element.matches(":focus-visible"));
 		});
-		this.#root.append(this.#header, this.#line, this.#rows.element, this.#answer.element);
+		this.#trace.addEventListener("toggle", () => store.reader.trace = this.#trace.innerHTML, true);
+		this.#root.append(this.#header, this.#line, this.#rows.element, this.#answer.element, this.#trace);
 		this.update(null);
 		place.append(this.#root);
 		store.add(this);
@@ -630,6 +631,9 @@ var CellView = class {
 		this.#head();
 		this.#rows.update(change);
 		this.#answer.update(view.blocks, change?.blocks);
+		if (view.trace === this.#placed) return;
+		this.#placed = view.trace;
+		this.#trace.innerHTML = this.#store.reader.trace || view.trace;
 	}
 	tick() {
 		this.#head();
