@@ -105,6 +105,16 @@ class HarmonyReading:
             if is_last:
                 return
 
+    @property
+    def in_reasoning(self) -> bool:
+        """Whether a visible piece of reasoning is open."""
+        return self._header is None and self._parts.is_reasoning
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all text was read and belongs to a part."""
+        return self._header is None and self._pos == len(self._source)
+
     def finish(self) -> None:
         """Nothing follows."""
         self.read(at_end=True)
