@@ -10,9 +10,12 @@ from agentcell.text.think_lost_tokens import LostTokens, LostTokensReading
 from agentcell.text.think_result import Ledger, SplitChange, SplitText
 from agentcell.text.think_source import STRETCH, Source
 
-__all__ = ["FORMATS", "ReasoningSplitter", "SplitChange", "SplitText", "split_reasoning"]
+__all__ = ["FORMATS", "SIGNS", "ReasoningSplitter", "SplitChange", "SplitText", "split_reasoning"]
 
 FORMATS = ("default", "all")
+
+SIGNS = "<[\u25c1"
+"""With these characters the delimiters of the default formats begin."""
 
 
 def split_reasoning(text: str, *, assume_open: bool = False, formats: str = "default", finished: bool = True) -> SplitText:
@@ -92,6 +95,29 @@ class ReasoningSplitter:
     def result(self) -> SplitText:
         """The text so far, divided; builds both strings anew."""
         return self._ledger.result()
+
+    @property
+    def in_reasoning(self) -> bool:
+        """Whether the text so far ends inside a block of reasoning: what follows belongs to it."""
+        if self._finished:
+            return False
+        if isinstance(self._reading, AnswerReading):
+            return self._reading.block is not None
+        return isinstance(self._reading, HarmonyReading) and self._reading.in_reasoning
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is held back and only text with a sign of `SIGNS` in it can do more than make the answer grow."""
+        reading = self._reading
+        if self._lost_tokens is not None or self.in_reasoning:
+            return False
+        if isinstance(reading, AnswerReading):
+            return reading.is_settled
+        return not isinstance(reading, HarmonyReading) or reading.is_settled
+
+    def is_called_trace(self, place: int) -> bool:
+        """Whether the opener of the entry at this place of `reasoning` says that a tool trace follows."""
+        return self._ledger.entries[place].trace
 
     def take_change(self) -> SplitChange | None:
         """What changed in `result` since the last call, or since the beginning; None if nothing did.

@@ -141,7 +141,10 @@ class BlockReading(CodeReading):
             entry = self.closed.entry
             entry.untrim()
         self.recognise(pair)
-        self._enter(pair, opener, self.base + end, entry or self.ledger.new_entry())
+        if entry is None:
+            entry = self.ledger.new_entry()
+            entry.trace = pair.trace
+        self._enter(pair, opener, self.base + end, entry)
 
     def recognise(self, pair: Pair) -> None:
         """There is a block of `pair`."""

@@ -61,6 +61,11 @@ class CodeReading(Reading):
         self._fence_run = 0
         self._closing_blanks = False  # nothing but spaces and tabs follows the closing run so far
 
+    @property
+    def may_go_back(self) -> bool:
+        """Whether what was read since a run of backticks may have to be read once more."""
+        return self.state in (self._read_run, self._read_span, self._read_second_run)
+
     @abstractmethod
     def closer_behind_fence(self, place: int) -> bool | None:
         """Does a closer stand at `place` of the window, behind the end of a fence? None: there may, once more has come."""

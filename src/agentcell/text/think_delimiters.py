@@ -50,6 +50,7 @@ class Pair:
         orphan: Its closer means something outside a block too.
         start_only: Its opener counts only where nothing stands before it.
         line_start: Its closer counts only at the start of a line.
+        trace: Its opener says that what follows is a tool trace.
     """
 
     opener: Shape
@@ -57,6 +58,7 @@ class Pair:
     orphan: bool = True
     start_only: bool = False
     line_start: bool = False
+    trace: bool = False
 
 
 class Alternatives(Generic[_Owner]):
@@ -222,6 +224,7 @@ def delimiters(formats: str) -> Delimiters:
             _literal("<details>", r"\r?", r"\n", *_letters("<summary>🔧 Tool trace</summary>")),
             _element_closer("details"),
             orphan=False,
+            trace=True,
         ),
     ]
     wrappers = {

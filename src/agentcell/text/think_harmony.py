@@ -34,7 +34,12 @@ class Parts:
     @property
     def is_reasoning(self) -> bool:
         """Is the open part a visible piece of reasoning?"""
-        return self._target is not None and self._target is not self._ledger.answer and self._begun
+        return self.goes_to_reasoning and self._begun
+
+    @property
+    def goes_to_reasoning(self) -> bool:
+        """Is the open part a piece of reasoning, blank or not?"""
+        return self._target is not None and self._target is not self._ledger.answer
 
     def open(self, kind: Kind) -> None:
         """Begins a part; a hidden one goes nowhere."""
@@ -104,6 +109,16 @@ class HarmonyReading:
             self._take(window[place : len(window) - held])
             if is_last:
                 return
+
+    @property
+    def in_reasoning(self) -> bool:
+        """Whether a piece of reasoning is open."""
+        return self._header is None and self._parts.goes_to_reasoning
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all text was read and belongs to a part."""
+        return self._header is None and self._pos == len(self._source)
 
     def finish(self) -> None:
         """Nothing follows."""

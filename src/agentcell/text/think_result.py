@@ -53,13 +53,15 @@ class Channel:
         length: Its number of characters.
         solid: Its number of characters without trailing whitespace; 0 if it is blank.
         shown: Its number of characters that count: `length`, or `solid` while it is trimmed.
+        trace: Its opener said that it is a tool trace.
     """
 
-    __slots__ = ("_again", "_again_end", "_pieces", "_same", "_seen", "length", "shown", "solid")
+    __slots__ = ("_again", "_again_end", "_pieces", "_same", "_seen", "length", "shown", "solid", "trace")
 
     def __init__(self) -> None:
         self._pieces = array("q")  # start, end, start, end, … in the source
         self.length = self.solid = self.shown = 0
+        self.trace = False
         self._seen = 0  # its length at the last look
         self._same = 0  # so many characters are what they were at the last look
         self._again = self._again_end = -1  # the stretch that was seen right behind those
