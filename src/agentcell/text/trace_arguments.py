@@ -1,4 +1,4 @@
-"""Where the arguments of a call end that stands in one line of text, and the result behind them begins.
+"""The arguments of a call that stands in one line of text: where they end and the result begins, and what they say.
 
 Arguments hold quotes, parentheses and arrows of their own, and who wrote the line may have cut them anywhere. So the careful
 way is tried first; what it cannot read is cut at the parenthesis that looks most like the last one.
@@ -6,13 +6,20 @@ way is tried first; what it cannot read is cut at the parenthesis that looks mos
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+from typing import Any
 
 # None of these looks at a run of characters again and again while it searches, so no line costs more than its length.
 _QUOTE_OR_PARENTHESIS = re.compile(r"""['"()]""")
 _IN_STRING = re.compile(r"""\\?\.\.\.|\\.|['"]""")
 _CUT_JSON = re.compile(r"\\?\.\.\.(?=, \w+=|\)\s*(?:\Z|:|→|->|[📦🚫❌]))")
 _BEHIND_STRING = re.compile(r"[,)\]}:\s]|\Z")
+_NAME = re.compile(r"\s*(?P<name>[\w.-]+)\s*=\s*")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_NEXT = re.compile(r"\s*(?:,|\Z)")
+_JSON = json.JSONDecoder()
 _BEFORE_RESULT = re.compile(r"\)\s*(?=→|->|[📦🚫❌])")
 
 
@@ -69,3 +76,44 @@ def _find_string_end(arguments: str, at: int, *, quote: str, json: bool) -> int 
             return found.end() if _BEHIND_STRING.match(arguments, found.end()) else None
         at = found.start() + (2 if found[0].startswith("\\") else 1)
     return None
+
+
+def read_arguments(text: str) -> dict[str, Any] | None:
+    """The arguments `name=value, …` of a call as values; None if they cannot be read, because somebody cut them or wrote them freely.
+
+    A value is JSON or a Python string; instead of pairs there may be one JSON object.
+    """
+    if not text.strip():
+        return {}
+    try:
+        if text.lstrip().startswith("{"):
+            said = json.loads(text)
+            return said if isinstance(said, dict) else None
+        return _read_pairs(text)
+    except (ValueError, SyntaxError, RecursionError):
+        return None
+
+
+def _read_pairs(text: str) -> dict[str, Any] | None:
+    values: dict[str, Any] = {}
+    at = 0
+    while at < len(text):
+        name = _NAME.match(text, at)
+        if name is None:
+            return None
+        value, at = _read_value(text, name.end())
+        behind = _NEXT.match(text, at)
+        if behind is None:
+            return None
+        values[name["name"]], at = value, behind.end()
+    return values
+
+
+def _read_value(text: str, at: int) -> tuple[Any, int]:
+    try:
+        return _JSON.raw_decode(text, at)
+    except ValueError:
+        quoted = _QUOTED.match(text, at)
+        if quoted is None:
+            raise
+        return ast.literal_eval(quoted[0]), quoted.end()

@@ -77,7 +77,7 @@ News: TypeAlias = Route | CallStart | CallResult | Note
 
 
 # None of these looks at a run of characters again and again while it searches, so no line costs more than its length.
-_SIGN = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+)?(?P<sign>[🧭🔧📦💭🚫❌])[\ufe0e\ufe0f]?\s*")
+SIGN = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+)?(?P<sign>[🧭🔧📦💭🚫❌])[\ufe0e\ufe0f]?\s*")
 _HEADER = re.compile(r"\s*🔧[\ufe0e\ufe0f]? Tool trace")
 _ROUTED = re.compile(r"routed to\s+", re.IGNORECASE)
 _DASHES = "—\u2013-"  # em dash, en dash, hyphen
@@ -85,7 +85,7 @@ _FOCUS = re.compile(rf"[{_DASHES}]\s*foc(?:o|us)\s*:", re.IGNORECASE)
 _NUMBER = r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(?P<percent>%\s*)?"  # longer ones are no confidence
 _IN_PARENTHESES = re.compile(rf"\(\s*(?:confidence\s*)?(?:[:=]\s*)?{_NUMBER}\)\Z", re.IGNORECASE)
 _BEHIND_A_WORD = re.compile(rf"(?<=[,;:\s])confidence\s*(?:[:=]\s*)?{_NUMBER}\Z", re.IGNORECASE)
-_RESULT = re.compile("→|->|[📦🚫❌]")
+RESULT = re.compile("→|->|[📦🚫❌]")
 _INLINE = re.compile(r"(?:→|->|:)?\s*(?:(?P<sign>[📦🚫❌])[\ufe0e\ufe0f]?)?\s*")
 _NO_ITEMS = re.compile(r"~?0 items\b")
 
@@ -166,7 +166,7 @@ class TraceReader:
 
     def _read(self, line: str) -> None:
         line = line.rstrip()
-        signed = _SIGN.match(line)
+        signed = SIGN.match(line)
         if signed is None:
             if self._note is not None:
                 self._note.append(line)
@@ -234,7 +234,7 @@ def _read_call(rest: str) -> tuple[News, ...]:
     if opened and _is_name(tool):
         arguments, tail = split_arguments(behind)
         return (CallStart(tool, arguments), *_read_inline(tail))
-    separator = _RESULT.search(rest)
+    separator = RESULT.search(rest)
     name, tail = (rest, "") if separator is None else (rest[: separator.start()], rest[separator.start() :])
     tool = _without_marks(name)
     return (CallStart(tool), *_read_inline(tail)) if _is_name(tool) else ()
