@@ -12,9 +12,10 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from agentcell.events import TextDelta
+from agentcell.events import RunEnded, TextDelta, ThinkingDelta
 from agentcell.log import EventLog
 from agentcell.projections.run import RunProjection
+from agentcell.projections.splitting import may_divide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,10 +44,16 @@ class Intake:
         log: What has been folded. Hold `lock` while you read it.
         projection: What is shown of it. Hold `lock` while you read it.
         lock: Held while folding.
-        quiet_source: The source (a `model_call_id`) whose text can now do nothing but make the answer grow; None for no source.
+        quiet_source: The source (a `model_call_id`) whose text can wait to be folded, for it now only makes the answer grow, unless
+            reasoning shows up in it; None for no source.
+
+    Args:
+        clock: Gives the time.
+        faults: Takes what goes wrong.
+        clean: Masks the secrets in an event that was found in text.
     """
 
-    def __init__(self, clock: Callable[[], float], faults: Faults) -> None:
+    def __init__(self, clock: Callable[[], float], faults: Faults, *, clean: Callable[[AnyEvent], AnyEvent]) -> None:
         self.log = EventLog()
         self.projection = RunProjection()
         self.lock = threading.RLock()
@@ -54,6 +61,7 @@ class Intake:
         self.start: float | None = None
         self._clock = clock
         self._faults = faults
+        self._clean = clean
         self._inbox: deque[tuple[float, str | AnyEvent]] = deque()
         self._watchers: list[Watcher] = []
         self._told = False
@@ -69,7 +77,7 @@ class Intake:
     def restore(self, events: Iterable[AnyEvent]) -> None:
         """Takes what has happened already."""
         for event in events:
-            self.projection.feed(self.log.append(event))
+            self.projection.feed(self.log.append(event))  # what a trace told stands in `events` already
 
     def subscribe(self, watcher: Watcher) -> None:
         """Tells `watcher` of news from now on."""
@@ -140,36 +148,59 @@ class Intake:
     def _drain(self) -> None:
         take, log, projection = self._inbox.popleft, self.log, self.projection
         start = self.start or 0.0
-        quiet = projection.quiet_source
+        quiet = projection.plain_source
         pieces: list[str] = []
         for _ in range(len(self._inbox)):  # not until it is empty: somebody may write faster than this folds
             moment, what = take()
             if isinstance(what, str):
-                if quiet == "":
+                if quiet == "" and not may_divide(what):
                     log.append_delta(TextDelta, moment - start, what)
                     pieces.append(what)
                     continue
                 if not what:
                     continue
                 what = TextDelta(text=what)
-            elif quiet is not None and isinstance(what, TextDelta) and what.model_call_id == quiet and not what.agent_id:
+            elif (
+                quiet is not None
+                and isinstance(what, TextDelta)
+                and what.model_call_id == quiet
+                and not what.agent_id
+                and not may_divide(what.text)
+            ):
                 log.append_delta(TextDelta, moment - start, what.text, "", quiet, source_id=what.source_id)
                 pieces.append(what.text)
                 continue
             if pieces:
-                self._feed_pieces(pieces, log.time)
+                self._feed_pieces(pieces)
+            if isinstance(what, ThinkingDelta) and projection.hides_thinking:
+                with self._faults.guarding("following the run"):
+                    projection.feed_hidden(replace(what, time=moment - start))
+                    self._add_found()
+                quiet = projection.plain_source
+                continue
+            if isinstance(what, RunEnded):
+                with self._faults.guarding("following the run"):
+                    projection.wind_up(moment - start)
+                    self._add_found()
             if projection.life.status == "complete":
                 self._faults.warn_once("the run has ended: what came after is kept in run.events but not shown", key="late")
             event = log.append(replace(what, time=moment - start))
             with self._faults.guarding("following the run"):
                 projection.feed(event)
-            quiet = projection.quiet_source
+                if projection.found:
+                    self._add_found()
+            quiet = projection.plain_source
         if pieces:
-            self._feed_pieces(pieces, log.time)
+            self._feed_pieces(pieces)
         self.quiet_source = projection.quiet_source
 
-    def _feed_pieces(self, pieces: list[str], time: float) -> None:
+    def _add_found(self) -> None:
+        """Appends what a tool trace told in the text that was folded last, right behind that text."""
+        for event in self.projection.found:
+            self.projection.feed(self.log.append(self._clean(event)))
+
+    def _feed_pieces(self, pieces: list[str]) -> None:
         """Folds text that can only make the answer grow: all pieces as one, for reading them together costs less."""
         with self._faults.guarding("following the run"):
-            self.projection.feed_text("".join(pieces), time)
+            self.projection.feed_text("".join(pieces))
         pieces.clear()

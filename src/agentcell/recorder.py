@@ -37,7 +37,7 @@ class Recorder:
     def __init__(self, options: RunOptions | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.options = options or RunOptions()
         self._faults = Faults()
-        self._intake = Intake(clock, self._faults)
+        self._intake = Intake(clock, self._faults, clean=self._cleaned)
         self._requests = Requests()
         self._ids = itertools.count(1)
 
@@ -55,17 +55,20 @@ class Recorder:
             and (event.source_id is None or type(event.source_id) is str)
         ):
             is_text = isinstance(event, TextDelta)
-            if not event.text or not (is_text or self.options.thinking == "show"):
+            if not event.text:
                 return
             self._intake.add_delta(event, quietly=is_text and event.model_call_id == self._intake.quiet_source)
             return
         if isinstance(event, ThinkingDelta | ThinkingEnded) and self.options.thinking == "hide":
             return
         with self._faults.guarding("recording an event"):
-            event = checked(cleaned(event, self.options.redact))
+            event = self._cleaned(event)
             with self._intake.lock:
                 over = self._requests.follow(event)
             self._intake.add(*over, event)
+
+    def _cleaned(self, event: AnyEvent) -> AnyEvent:
+        return checked(cleaned(event, self.options.redact))
 
     def new_id(self) -> str:
         """An id that no other call of this run has."""

@@ -162,6 +162,12 @@ class LifeProjection:
             self._newest.text.append(text)
             self._answer.append(text)
 
+    def begins_anew(self, model_call_id: str) -> bool:
+        """Whether more text of this source would be a paragraph of its own, not more of what it wrote last."""
+        segment = self._open.get(model_call_id)
+        # The user's own text stands behind what was shown since; a model's stays together.
+        return segment is None or (not model_call_id and segment is not self._newest)
+
     def retake_text(self, event: TextDelta, text: str) -> None:
         """Sets the whole text of the source of `event`: part of what it seemed to answer was reasoning, or the other way round."""
         segment = self._open.get(event.model_call_id)
@@ -200,8 +206,7 @@ class LifeProjection:
 
     def _take_text(self, event: TextDelta) -> None:
         segment = self._open.get(event.model_call_id)
-        # The user's own text stands behind what was shown since; a model's stays together.
-        if segment is None or (not event.model_call_id and segment is not self._newest):
+        if segment is None or self.begins_anew(event.model_call_id):
             self._ended.pop(event.model_call_id, None)
             segment = self._open[event.model_call_id] = _Segment(event.model_call_id)
             self._segments.append(segment)

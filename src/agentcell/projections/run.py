@@ -2,15 +2,31 @@
 
 Text goes through a splitter on its way: many models send their reasoning inside it. What it divides becomes what the other
 projections know already, thinking and text; so they need not know where it came from.
+
+Reasoning may be a tool trace. What a trace tells are events like any others, and they belong into the log: `found` holds them for
+the one who appends and then feeds them. In a log that was kept they stand already, so there what is found again is passed over.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentcell.events import ModelEnded, RunEnded, RunStarted, TextDelta, ThinkingDelta, ToolStarted, TurnEnded
+from agentcell.events import (
+    ModelEnded,
+    ModelStarted,
+    Noted,
+    RunEnded,
+    RunStarted,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingEnded,
+    ToolStarted,
+    TurnEnded,
+)
 from agentcell.projections.life import LifeProjection
+from agentcell.projections.reasoning import ReasoningStretch
 from agentcell.projections.splitting import Division, SourceSplitting
 from agentcell.projections.status import StatusProjection, render_status_line
 from agentcell.projections.steps import StepsProjection
@@ -25,66 +41,117 @@ if TYPE_CHECKING:
 
     Source = tuple[str, str]  # agent_id and model_call_id
 
+_TOLD = "ac_told_"
+"""With this begin the ids of calls that a trace in shown reasoning told. That reasoning has moved the run's state already, so their
+starts do not: the answer may have begun in the same piece of text."""
+
+_TOLD_IN_HIDING = "ac_hidden_"
+"""With this begin the ids of calls that a trace in hidden reasoning told, of which nothing else is in the log."""
+
 
 class RunProjection:
-    """The life, the status, the steps and the usage of the events it was fed."""
+    """The life, the status, the steps and the usage of the events it was fed.
+
+    Attributes:
+        found: The events that a tool trace told in what was fed last, with their time.
+    """
 
     def __init__(self, events: Iterable[AnyEvent] = ()) -> None:
         self.life = LifeProjection()
         self.status = StatusProjection()
         self.steps = StepsProjection()
         self.usage = UsageProjection()
+        self.found: list[AnyEvent] = []
         self._splits = True
         self._shows_thinking = True
         self._splittings: dict[Source, SourceSplitting] = {}
-        self._thinkers: set[Source] = set()  # sources with a channel of its own for reasoning: their text is taken literally
+        self._streams: dict[Source, ReasoningStretch] = {}  # what comes on a channel for reasoning
+        self._thinkers: set[Source] = set()  # sources with such a channel before any text: their text is taken literally
+        self._told = itertools.count(1)
         for event in events:
             self.feed(event)
 
     def feed(self, event: AnyEvent) -> None:
         """Takes one event."""
+        if self.found:
+            self.found = []
         match event:
-            case TextDelta():
-                if self._splits and not self._is_over:
+            case TextDelta() if not self._is_over:
+                if self._streams:
+                    self._end_stream((event.agent_id, event.model_call_id), event)
+                if self._splits:
                     self._split(event)
                     return
-            case ThinkingDelta():
-                if (event.agent_id, event.model_call_id) not in self._splittings:
-                    self._thinkers.add((event.agent_id, event.model_call_id))
+            case ThinkingDelta() if not self._is_over:
+                self._think(event)
+                return
             case RunStarted():
                 self._splits = event.split == "auto"
                 self._shows_thinking = event.thinking == "show"
-            case ToolStarted() | ModelEnded() if event.model_call_id:
-                self._finish((event.agent_id, event.model_call_id), event)
+            case ToolStarted() if not event.call_id.startswith((_TOLD, _TOLD_IN_HIDING)):
+                self._end_stream((event.agent_id, event.model_call_id), event)
+                if event.model_call_id:
+                    self._finish((event.agent_id, event.model_call_id), event)
+            case ModelEnded() | ModelStarted() | ThinkingEnded():
+                self._end_stream((event.agent_id, event.model_call_id), event)
+                if isinstance(event, ModelEnded) and event.model_call_id:
+                    self._finish((event.agent_id, event.model_call_id), event)
             case TurnEnded() if self._splits:
                 event = replace(event, text=strip_control_tokens(split_reasoning(event.text).answer))
+                if event.text and not event.agent_id:  # the whole answer takes the place of all that its sources wrote
+                    self._finish_all(event, agent_id="")
             case RunEnded():
-                for source in tuple(self._splittings):
-                    self._finish(source, event)
+                for source in tuple(self._streams):
+                    self._end_stream(source, event)
+                self._finish_all(event)
+                self.found = []  # `wind_up` told what there was to tell
             case _:
                 pass
         self._pass_on(event)
 
+    def feed_hidden(self, event: ThinkingDelta) -> None:
+        """Takes reasoning that nobody is to see and that no log holds: only the events that a trace in it tells are `found`."""
+        self.found = []
+        if not self._is_over:
+            source = event.agent_id, event.model_call_id
+            self._stream(source, hidden=True).grow(event.text)
+            self._collect(self._streams[source], event)
+
+    def wind_up(self, time: float) -> None:
+        """Nothing but the end of the run will follow: the last lines of open traces are told."""
+        self.found = []
+        if self._is_over:
+            return
+        blocks = {source: splitting.blocks[-1] for source, splitting in self._splittings.items() if splitting.blocks}
+        for open_ones in (self._streams, blocks):
+            for (agent_id, _), stretch in open_ones.items():
+                stretch.end_lines()
+                self._collect(stretch, RunEnded(time=time, agent_id=agent_id))
+
+    @property
+    def hides_thinking(self) -> bool:
+        """Whether reasoning is to be hidden."""
+        return not self._shows_thinking
+
     @property
     def quiet_source(self) -> str | None:
-        """The source (a `model_call_id`) whose text can now do nothing but make the answer grow; None for no source."""
+        """The source (a `model_call_id`) whose text now only makes the answer grow, unless reasoning shows up in it; None for no source."""
         source = self.life.quiet_source
         if source is None or not (self.steps.indifferent_to(source) and self.status.indifferent_to(source)):
             return None
-        return source
+        return None if ("", source) in self._streams else source
 
-    def feed_text(self, text: str, time: float) -> None:
-        """Takes more text of `quiet_source`, at a tenth of what `feed` costs."""
-        model_call_id = self.life.quiet_source or ""
-        splitting = self._splittings.get(("", model_call_id))
-        if splitting is None:
-            self.life.feed_text(text)
-            return
-        division = splitting.feed(text)
-        if division.only_grows:
-            self.life.feed_text(division.added)
-        else:  # reasoning, in the middle of the answer
-            self._apply(splitting, division, TextDelta(time=time, model_call_id=model_call_id))
+    @property
+    def plain_source(self) -> str | None:
+        """The quiet source, when its text can do nothing else as long as `may_divide` finds nothing in it; else None."""
+        source = self.quiet_source
+        splitting = None if source is None else self._splittings.get(("", source))
+        return None if splitting is not None and not splitting.is_settled else source
+
+    def feed_text(self, text: str) -> None:
+        """Takes more text of `plain_source`, in which `may_divide` finds nothing, at a tenth of what `feed` costs."""
+        splitting = self._splittings.get(("", self.life.quiet_source or ""))
+        self.life.feed_text(text if splitting is None else splitting.feed(text).added)
 
     @property
     def status_line(self) -> str:
@@ -99,10 +166,61 @@ class RunProjection:
         return self.life.status == "complete"
 
     def _pass_on(self, event: AnyEvent) -> None:
-        self.life.feed(event)
+        if not (isinstance(event, ToolStarted) and event.call_id.startswith(_TOLD)):
+            self.life.feed(event)
         self.status.feed(event)
         self.steps.feed(event)
         self.usage.feed(event)
+
+    def _new_id(self) -> str:
+        return f"{_TOLD}{next(self._told)}"
+
+    def _new_hidden_id(self) -> str:
+        return f"{_TOLD_IN_HIDING}{next(self._told)}"
+
+    def _collect(self, stretch: ReasoningStretch, event: AnyEvent) -> None:
+        """Takes what a trace has told, as if it had happened at `event`."""
+        for found in stretch.found:
+            if not (isinstance(found, Noted) and self.hides_thinking):  # a note in a trace is what the model thinks
+                self.found.append(replace(found, time=event.time, agent_id=event.agent_id))
+        stretch.found.clear()
+
+    # A channel for reasoning
+
+    def _stream(self, source: Source, *, hidden: bool = False) -> ReasoningStretch:
+        stretch = self._streams.get(source)
+        if stretch is None:
+            new_id = self._new_hidden_id if hidden else self._new_id
+            stretch = self._streams[source] = ReasoningStretch(new_id, hidden=hidden)
+        return stretch
+
+    def _think(self, event: ThinkingDelta) -> None:
+        source = event.agent_id, event.model_call_id
+        if source not in self._splittings:
+            self._thinkers.add(source)
+        stretch = self._stream(source)
+        if stretch.is_trace is False:
+            self._pass_on(event)
+            return
+        self.life.feed(event)
+        shown = stretch.grow(event.text)
+        if shown:
+            self.steps.feed(replace(event, text=shown))
+        elif stretch.is_trace:
+            self.steps.is_told(event.model_call_id)
+            self._collect(stretch, event)
+
+    def _end_stream(self, source: Source, event: AnyEvent) -> None:
+        stretch = self._streams.pop(source, None)
+        if stretch is None:
+            return
+        held = stretch.finish()
+        if held and not stretch.hidden:
+            agent_id, model_call_id = source
+            self.steps.feed(ThinkingDelta(time=event.time, agent_id=agent_id, model_call_id=model_call_id, text=held))
+        self._collect(stretch, replace(event, agent_id=source[0]))
+
+    # Reasoning inside text
 
     def _split(self, event: TextDelta) -> None:
         source = event.agent_id, event.model_call_id
@@ -110,9 +228,21 @@ class RunProjection:
             self._pass_on(event)
             return
         splitting = self._splittings.get(source)
+        if splitting is not None and splitting.has_answer and not splitting.in_reasoning and self._begins_anew(event):
+            self._finish(source, event)
+            splitting = None
         if splitting is None:
             splitting = self._splittings[source] = SourceSplitting()
         self._apply(splitting, splitting.feed(event.text), event)
+
+    def _begins_anew(self, event: TextDelta) -> bool:
+        """Whether the answer has gone on without this source, so that its text is another message."""
+        return not event.agent_id and self.life.begins_anew(event.model_call_id)
+
+    def _finish_all(self, event: AnyEvent, *, agent_id: str | None = None) -> None:
+        for source in tuple(self._splittings):
+            if agent_id is None or source[0] == agent_id:
+                self._finish(source, event)
 
     def _finish(self, source: Source, event: AnyEvent) -> None:
         """No more text of this source: what was held back is text, and what follows is another message."""
@@ -120,30 +250,59 @@ class RunProjection:
         if splitting is not None:
             agent_id, model_call_id = source
             last = TextDelta(time=event.time, agent_id=agent_id, model_call_id=model_call_id)
-            self._apply(splitting, splitting.finish(), last)
+            broken_off = splitting.in_reasoning
+            self._apply(splitting, splitting.finish(), last, broken_off=broken_off)
 
-    def _apply(self, splitting: SourceSplitting, division: Division, event: TextDelta) -> None:
-        if division.answer is not None:
-            self.life.retake_text(event, division.answer)
+    def _apply(self, splitting: SourceSplitting, division: Division, event: TextDelta, *, broken_off: bool = False) -> None:
+        """Shows what a piece of text brought, in the order in which it ends: with reasoning, or with the answer."""
+        if division.in_reasoning:
+            self._take_answer(division, event)
         if division.thoughts or division.gone is not None:
             self.life.feed(ThinkingDelta(time=event.time, agent_id=event.agent_id, model_call_id=event.model_call_id))
-            if self._shows_thinking:
-                self._show_thoughts(splitting, division, event)
-        text = replace(event, text=division.answer if division.answer is not None else division.added)
+            self._take_thoughts(splitting, division, event)
+        last = len(splitting.blocks) - division.in_reasoning
+        for block in splitting.blocks[splitting.over : last]:
+            held = block.finish(broken_off=broken_off)
+            if held:
+                self._show(block, event, 0, held)
+            self._collect(block, event)
+        splitting.over = max(splitting.over, last)
+        if not division.in_reasoning:
+            self._take_answer(division, event)
+
+    def _take_answer(self, division: Division, event: TextDelta) -> None:
+        text = replace(event, text=division.added if division.answer is None else division.answer)
+        if division.answer is not None:
+            self.life.retake_text(event, division.answer)
+            self.status.forget_text(event.model_call_id)
+            self.steps.forget_text(event.model_call_id)
+        elif text.text:
+            self.life.feed(text)
         if text.text:
-            if division.answer is None:
-                self.life.feed(text)
             self.status.feed(text)
             self.steps.feed(text)
 
-    def _show_thoughts(self, splitting: SourceSplitting, division: Division, event: TextDelta) -> None:
-        rows = splitting.rows
+    def _take_thoughts(self, splitting: SourceSplitting, division: Division, event: TextDelta) -> None:
+        blocks = splitting.blocks
         for thought in division.thoughts:
-            known = rows[thought.place] if thought.place < len(rows) else None
-            row = self.steps.take_thought(event, known, keep=thought.keep, added=thought.added)
-            if known is None:
-                rows.append(row)
+            if thought.place == len(blocks):
+                blocks.append(ReasoningStretch(self._new_id, is_trace=thought.is_trace, hidden=self.hides_thinking))
+            block = blocks[thought.place]
+            splitting.over = min(splitting.over, thought.place)
+            shown = block.change(thought.keep, thought.added)
+            if shown is not None:
+                self._show(block, event, *shown)
+            self._collect(block, event)
         if division.gone is not None:
-            for row in rows[division.gone :]:
-                self.steps.take_back_thought(event, row)
-            del rows[division.gone :]
+            for block in blocks[division.gone :]:
+                block.finish(broken_off=True)
+                self._collect(block, event)
+                if block.row is not None:
+                    self.steps.take_back_thought(event, block.row)
+            del blocks[division.gone :]
+            splitting.over = min(splitting.over, division.gone)
+
+    def _show(self, block: ReasoningStretch, event: TextDelta, keep: int, added: str) -> None:
+        """Shows a block of ordinary thinking, unless it is hidden or still blank."""
+        if not block.hidden and (added or block.row is not None):
+            block.row = self.steps.take_thought(event, block.row, keep=keep, added=added)

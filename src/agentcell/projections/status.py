@@ -130,6 +130,11 @@ class StatusProjection:
             case _:
                 pass
 
+    def forget_text(self, model_call_id: str) -> None:
+        """What this model call wrote so far is told anew."""
+        if model_call_id in self._drafts:
+            self._drafts[model_call_id] = _Draft()
+
     def indifferent_to(self, model_call_id: str) -> bool:
         """Whether more text of this model call changes nothing: nobody waits for it, or enough of it is here."""
         draft = self._drafts.get(model_call_id) if model_call_id else None

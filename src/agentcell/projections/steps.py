@@ -162,6 +162,14 @@ class StepsProjection:
             return False
         return not model_call_id or self._bullets.is_known(model_call_id)
 
+    def forget_text(self, model_call_id: str) -> None:
+        """What this model call wrote so far is told anew."""
+        self._bullets.take(model_call_id)
+
+    def is_told(self, model_call_id: str) -> None:
+        """The thinking of this model call is shown some other way."""
+        self._told.add(model_call_id)
+
     def take_thought(self, event: AnyEvent, row: int | None, *, keep: int, added: str) -> int:
         """Shows reasoning that came inside text: in a row of its own (None) or behind the first `keep` characters of a known one."""
         if row is None:
