@@ -46,6 +46,7 @@ ALLOWED = {
         *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "jsonl", "projections"),
         *("view", "snapshot", "widget", "adapters"),
     },
+    "exchange": {"run", "text", "errors"},
     "tools": {"context", "errors"},
     "adapters": {"events", "errors", "projections", "text", "thinking"},
     "display": {"run", "options", "redact", "snapshot", "pacer", "widget", "errors"},

@@ -4,6 +4,10 @@ from urllib.parse import quote
 
 import pytest
 
+import agentcell
+from agentcell.events import ToolStarted
+from agentcell.run import Run
+from agentcell.testing.clock import FakeClock
 from agentcell.text.markers import ParsedMarker, parse_banners, parse_marker, strip_markers, to_marker
 
 HARD_STEPS = (
@@ -230,3 +234,26 @@ def test_a_hostile_message_costs_no_more_than_its_length(text):
     parse_marker(text)  # what takes more than linear time takes minutes here
     strip_markers(text)
     parse_banners(text)
+
+
+@pytest.mark.parametrize("form", ["agent", "block"])
+def test_a_run_is_written_with_its_status_its_seconds_and_the_words_of_its_top_rows(form):
+    clock = FakeClock()
+    run = Run(clock=clock)
+    assert agentcell.to_marker(run, form=form) == ""
+    with run:
+        with run.tool("search_notes", query="p95"):
+            run.record(ToolStarted(call_id="inner", name="other", parent_id=run.steps[0].call_id))
+        clock.advance(2.9)
+        now = agentcell.parse_marker(agentcell.to_marker(run, form=form))
+        assert (now.status, now.elapsed_seconds) == ("reasoning" if form == "agent" else "complete", 2)
+        run.write("b --> c")
+        run.step("a --> b")
+    said = agentcell.parse_marker(f"x {agentcell.to_marker(run, form=form)} y")
+    assert (said.status, said.elapsed_seconds, said.steps) == ("complete", 2, ("Searching notes for “p95”", "a --> b"))
+    assert (said.before, said.after) == ("x ", " y")
+
+
+def test_only_a_run_can_be_written():
+    with pytest.raises(TypeError, match="run must be a Run"):
+        agentcell.to_marker("complete")

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import asdict
 
 import pytest
 
 from agentcell.errors import AgentcellError
+from agentcell.text.trace_arguments import read_arguments
 from agentcell.text.trace_lines import Call, CallResult, CallStart, Note, Route, ToolTrace, TraceReader, parse_trace
+from agentcell.text.trace_start import begins_trace
 from shared import shared_path
 
 TRACE = """\
@@ -238,3 +241,58 @@ def test_the_summary_counts_notes_only_where_there_is_nothing_else():
 )
 def test_a_hostile_line_costs_no_more_than_its_length(text):
     parse_trace(text)  # what takes more than linear time takes minutes here
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("", {}),
+        ("  ", {}),
+        ("q=1, b='it\\'s', c=\"***\", d=[1, 2]", {"q": 1, "b": "it's", "c": "***", "d": [1, 2]}),
+        ("labels='a b', limit=\"x\\n\"", {"labels": "a b", "limit": "x\n"}),
+        ('{"a": {"b": null}}', {"a": {"b": None}}),
+        ("a=true, b=1.5,", {"a": True, "b": 1.5}),
+        ("q='cut...", None),
+        ("a=[1, 2...", None),
+        ("a=1 b=2", None),
+        ("[1]", None),
+        ("free words", None),
+        ("a=" + "[" * 100_000, None),
+    ],
+)
+def test_arguments_are_read_as_values_or_not_at_all(text, values):
+    assert read_arguments(text) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "so_far", "whole"),
+    [
+        ("", None, False),
+        (" \n- ", None, False),
+        ("12", None, False),
+        ("Hm", False, False),
+        ("💭 x\n🔧 a()", False, False),
+        ("🔧", None, False),
+        ("🔧 Tool trace", None, True),
+        ("\n🔧 Tool trace\n", True, True),
+        ("🔧 Tool traces\n", False, False),
+        ("🔧 Let me", False, False),
+        ("🔧 query", None, False),
+        ("🔧 query\nso it", False, False),
+        ("🔧 query\n\n📦", True, True),
+        ("🔧 query ->", True, True),
+        ("- 🔧 a(", True, True),
+        ("🔧 " + "x" * 500, False, False),
+        ("🧭 Rou", None, False),
+        ("🧭 Routed to **o", True, True),
+        ("🧭 So what", False, False),
+    ],
+)
+def test_the_beginning_of_a_trace_is_told_as_soon_as_it_is_certain(text, so_far, whole):
+    assert (begins_trace(text), begins_trace(text, finished=True)) == (so_far, whole)
+
+
+def test_what_is_certain_of_a_beginning_stays_so():
+    for case in json.loads(shared_path("vectors", "trace_lines.json").read_text(encoding="utf-8")):
+        told = [begins_trace(case["text"][:end]) for end in range(min(len(case["text"]), 300))]
+        assert len([one for one, other in itertools.pairwise(told) if one != other]) <= 1, case["id"]

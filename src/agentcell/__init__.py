@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from agentcell.context import current_run
     from agentcell.display import watch
     from agentcell.errors import AgentcellError, AgentcellWarning, LoadError
+    from agentcell.exchange import to_marker
     from agentcell.run import Run, load
+    from agentcell.text.markers import parse_marker, strip_markers
+    from agentcell.text.summaries import register_summary
+    from agentcell.text.think import split_reasoning
+    from agentcell.text.trace_lines import parse_trace
     from agentcell.tools import tool
     from agentcell.widget import AgentCell
 
@@ -29,11 +34,33 @@ _HOME = {
     "Run": "agentcell.run",
     "current_run": "agentcell.context",
     "load": "agentcell.run",
+    "parse_marker": "agentcell.text.markers",
+    "parse_trace": "agentcell.text.trace_lines",
+    "register_summary": "agentcell.text.summaries",
+    "split_reasoning": "agentcell.text.think",
+    "strip_markers": "agentcell.text.markers",
+    "to_marker": "agentcell.exchange",
     "tool": "agentcell.tools",
     "watch": "agentcell.display",
 }
 
-__all__ = ["AgentCell", "AgentcellError", "AgentcellWarning", "LoadError", "Run", "current_run", "load", "tool", "watch"]
+__all__ = [
+    "AgentCell",
+    "AgentcellError",
+    "AgentcellWarning",
+    "LoadError",
+    "Run",
+    "current_run",
+    "load",
+    "parse_marker",
+    "parse_trace",
+    "register_summary",
+    "split_reasoning",
+    "strip_markers",
+    "to_marker",
+    "tool",
+    "watch",
+]
 
 
 def __getattr__(name: str) -> Any:

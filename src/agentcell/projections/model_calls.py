@@ -49,6 +49,11 @@ class ModelCall:
     _text: list[str] = field(default_factory=list)
     _thoughts: list[str] = field(default_factory=list)
 
+    @property
+    def thinks_apart(self) -> bool:
+        """Whether its reasoning came on a channel of its own, so that its text holds none."""
+        return bool(self.thinking or self._thoughts)
+
     def say(self, text: str) -> None:
         """Adds to its text."""
         self._text.append(text)

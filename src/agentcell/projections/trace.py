@@ -32,10 +32,13 @@ from agentcell.events import (
 )
 from agentcell.projections.beats import Answer, Cost, Prompt, Step
 from agentcell.projections.commentary import NAMELESS_TOOL, Commentary
-from agentcell.projections.model_calls import ModelCall, ModelCalls
+from agentcell.projections.model_calls import ModelCall, ModelCalls, paragraphs
 from agentcell.projections.tool_beats import OpenAsk, ask_beat, return_beat
 from agentcell.projections.trace_shape import Trace
+from agentcell.text.control_tokens import strip_control_tokens
 from agentcell.text.fields import text_at
+from agentcell.text.think import split_reasoning
+from agentcell.text.trace_start import begins_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,6 +78,7 @@ class TraceProjection:
         self._asker_name = run.asker if self._asker is None else self._asker
         self._commentary = Commentary(app_name=self._agent_name, sentences=self._sentences)
         self._task = run.task
+        self._splits, self._hides_thinking = run.split == "auto", run.thinking == "hide"
         self._error: str | None = None
         self._steps: list[Step] = []
         self._lead: list[str] = []
@@ -184,13 +188,15 @@ class TraceProjection:
         for request in list(self._requested.values()):
             self._ask(*request)
         written = "".join(self._written)
-        if written and not any(isinstance(step, Answer) and step.text == written for step in self._steps):
+        answer, _ = self._divided(written, None)
+        if answer and not any(isinstance(step, Answer) and step.text == answer for step in self._steps):
             self._answer(event, written, None)
         if event.outcome != "answered":
             self._error = event.error or event.error_type or event.outcome
 
     def _answer(self, event: Event, text: str, call: ModelCall | None) -> None:
         first = call is not None and call.first_ask is None
+        text, thoughts = self._divided(text, call)
         self._steps.append(
             Answer(
                 brain=self._led(text),
@@ -198,7 +204,7 @@ class TraceProjection:
                 at=event.source_id,
                 to=self._asker_name,
                 text=text,
-                thinking=call.thinking if call and first else None,
+                thinking=thoughts or (call.thinking if call and first else None),
                 tools_seen=call.tools if call and first else (),
             )
         )
@@ -224,6 +230,8 @@ class TraceProjection:
         self._take_back_answer(self._calls.asker(asked_by))
         index = len(self._steps)
         claim = self._calls.claim(asked_by, index)
+        text, thoughts = self._divided(claim.text, self._calls.asker(asked_by))
+        claim = replace(claim, text=text, thinking=thoughts or claim.thinking)
         ask = OpenAsk.of(event, index)
         self._steps.append(ask_beat(event, ask, claim, self._led(claim.text or remark)))
         self._open[event.call_id] = ask
@@ -252,6 +260,14 @@ class TraceProjection:
             return
         del self._unanswered[ask.index]
         self._steps.append(return_beat(event, ask, remark))
+
+    def _divided(self, text: str, call: ModelCall | None) -> tuple[str, str | None]:
+        """The answer in a text, and the thinking in it without tool traces, which are events of their own."""
+        if not self._splits or not text or (call is not None and call.thinks_apart):
+            return text, None
+        said = split_reasoning(text)
+        thoughts = paragraphs(block for block in said.reasoning if not begins_trace(block, finished=True))
+        return strip_control_tokens(said.answer), None if self._hides_thinking else thoughts
 
     def _led(self, brain: str) -> str:
         lines = [line for line in self._lead if line]

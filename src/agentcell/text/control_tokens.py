@@ -30,16 +30,22 @@ def strip_control_tokens(text: str) -> str:
 
 
 class ControlTokenFilter:
-    """Passes text on without control tokens. Held back is only an end that may still become one; `finish` releases it."""
+    """Passes text on without control tokens. Held back is only an end that may still become one; `finish` releases it.
 
-    __slots__ = ("_blank", "_fence", "_fenced", "_held", "_span")
+    A token counts as code as soon as it may be: behind backticks that have no partner on their line yet.
+    """
+
+    __slots__ = ("_blank", "_closing", "_fence", "_held", "_opening", "_run", "_run_leads", "_span")
 
     def __init__(self) -> None:
         self._held = ""
-        self._fenced = False  # between two fences
-        self._span = False  # an odd number of backticks stands before on this line
+        self._fence = ""  # the run of signs that opened the fence around what comes
+        self._opening = ""  # such a run on the current line: the fence begins behind it
+        self._closing = False  # nothing but spaces stands behind a run on the current line that closes the fence
+        self._span = 0  # the length of the run of backticks that opened a code span on the current line
+        self._run = ""  # the run of signs that the text ends with
+        self._run_leads = False  # it is the first thing on its line
         self._blank = True  # nothing but spaces stands before on this line
-        self._fence = 0  # signs at the line's beginning that may become a fence
 
     def feed(self, text: str) -> str:
         """What can be shown now of all that has come."""
@@ -57,7 +63,7 @@ class ControlTokenFilter:
         return self._pass(text)
 
     def _pass(self, text: str) -> str:
-        if not (self._fence or self._span) and not any(sign in text for sign in "<[`~"):
+        if not (self._run or self._opening or self._closing or self._span) and not any(sign in text for sign in "<[`~"):
             last = text[text.rfind("\n") + 1 :]  # no token and no code in it: the usual case
             self._blank = (self._blank or len(last) < len(text)) and not last.strip()
             return text
@@ -65,19 +71,34 @@ class ControlTokenFilter:
 
     def _is_token(self, piece: str) -> bool:
         """Whether a piece is to go; keeps track of what is code."""
+        if piece[0] in "`~":
+            if not self._run.startswith(piece[0]):
+                self._end_run()
+                self._run_leads, self._blank = self._blank, False
+            self._run += piece
+            return False
+        self._end_run()
         if piece == "\n":
-            self._span, self._blank, self._fence = False, True, 0
-        elif piece[0] in "`~" and (self._blank or self._fence):
-            before, self._fence = self._fence, self._fence + len(piece)
-            self._blank = False
-            if before < 3 <= self._fence:
-                self._fenced = not self._fenced
-        else:
-            if 0 < self._fence < 3:  # too few for a fence: they open a code span
-                self._span = self._fence % 2 == 1
-            self._fence = 0 if self._fence < 3 else self._fence
-            if piece[0] == "`":
-                self._span ^= len(piece) % 2 == 1
-            self._blank = self._blank and piece.isspace()
-            return piece in TOKENS and not self._fenced and not self._span
-        return False
+            self._fence = "" if self._closing else self._fence or self._opening
+            self._opening, self._closing, self._span, self._blank = "", False, 0, True
+            return False
+        if not piece.isspace():
+            self._blank = self._closing = False
+        return piece in TOKENS and not (self._fence or self._opening or self._span)
+
+    def _end_run(self) -> None:
+        """The run is as long as it gets: it opens or closes a fence or a code span, or is text."""
+        run, self._run = self._run, ""
+        if not run:
+            return
+        if self._fence:
+            self._closing = self._run_leads and run.startswith(self._fence)
+        elif self._run_leads and len(run) >= 3:
+            self._opening = run
+        elif run[0] == "`":
+            if self._opening[:1] == "`":  # a line that opens a fence has no second run: the first one opened a code span
+                self._span, self._opening = len(self._opening), ""
+            if not self._span:
+                self._span = len(run)
+            elif len(run) == self._span:
+                self._span = 0

@@ -112,7 +112,7 @@ class ReasoningSplitter:
         if self._lost_tokens is not None or self.in_reasoning:
             return False
         if isinstance(reading, AnswerReading):
-            return reading.pos == len(self._source) and not reading.may_go_back
+            return reading.is_settled
         return not isinstance(reading, HarmonyReading) or reading.is_settled
 
     def is_called_trace(self, place: int) -> bool:

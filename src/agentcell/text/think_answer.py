@@ -41,6 +41,11 @@ class AnswerReading(BlockReading):
         super().__init__(ledger, delimiters, assume_open=assume_open)
         self._closer: _Closer | None = None
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether all text was read, and none of it will be judged once more."""
+        return self.pos == len(self.source) and self._closer is None and not self.may_go_back
+
     def read_in_answer(self, place: int) -> bool:
         """What stands at `place` of the window; False if it cannot be told yet, or somebody else must read it."""
         blank = not self.answer.solid

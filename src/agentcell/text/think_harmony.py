@@ -34,7 +34,12 @@ class Parts:
     @property
     def is_reasoning(self) -> bool:
         """Is the open part a visible piece of reasoning?"""
-        return self._target is not None and self._target is not self._ledger.answer and self._begun
+        return self.goes_to_reasoning and self._begun
+
+    @property
+    def goes_to_reasoning(self) -> bool:
+        """Is the open part a piece of reasoning, blank or not?"""
+        return self._target is not None and self._target is not self._ledger.answer
 
     def open(self, kind: Kind) -> None:
         """Begins a part; a hidden one goes nowhere."""
@@ -107,8 +112,8 @@ class HarmonyReading:
 
     @property
     def in_reasoning(self) -> bool:
-        """Whether a visible piece of reasoning is open."""
-        return self._header is None and self._parts.is_reasoning
+        """Whether a piece of reasoning is open."""
+        return self._header is None and self._parts.goes_to_reasoning
 
     @property
     def is_settled(self) -> bool:
