@@ -126,14 +126,27 @@ def test_tasks_and_threads_that_copy_the_context_are_in_the_run():
             thread = threading.Thread(target=context.run, args=(search, "in a copied context"))
             thread.start()
             thread.join()
-            bare = threading.Thread(target=search, args=("in a thread of its own",))
-            bare.start()
-            bare.join()
         return run
 
     run = asyncio.run(main())
     assert {argument for _, argument in calls(run)} == {"gathered", "in a thread", "in a task", "in a copied context"}
     assert all(step.state == "done" for step in run.steps)
+
+
+def test_a_tool_in_a_thread_without_context_belongs_to_the_only_run_that_is_open():
+    def in_a_bare_thread(argument: str) -> None:
+        thread = threading.Thread(target=search, args=(argument,))
+        thread.start()
+        thread.join()
+
+    in_a_bare_thread("before")
+    with Run() as run:
+        in_a_bare_thread("in the only run")
+        with Run() as inner:
+            in_a_bare_thread("in one of two")
+    in_a_bare_thread("after")
+    assert [argument for _, argument in calls(run)] == ["in the only run"]
+    assert calls(inner) == []
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="TaskGroup came with Python 3.11")

@@ -33,7 +33,7 @@ ALLOWED = {
     "actions": {"wire"},
     "tool_call": {"events", "errors"},
     "pause": set(),
-    "widget": {"log", "projections", "view", "render", "wire", "pacer", "actions", "errors"},
+    "widget": {"log", "projections", "view", "render", "wire", "pacer", "actions", "errors", "markup"},
     "options": {"redact"},
     "faults": {"errors"},
     "requests": {"events"},
@@ -43,13 +43,13 @@ ALLOWED = {
     "recorder": {"events", "errors", "fields", "options", "redact", "cleaning", "requests", "faults", "intake", "projections"},
     # Run is the face of the whole: what it offers to show, to ask or to read itself it imports only when it is asked for.
     "run": {
-        *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "jsonl", "projections"),
+        *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "jsonl", "projections", "markup"),
         *("view", "snapshot", "widget", "adapters"),
     },
     "exchange": {"run", "text", "errors"},
     "tools": {"context", "errors"},
     "adapters": {"events", "errors", "projections", "text", "thinking"},
-    "display": {"run", "options", "redact", "snapshot", "pacer", "widget", "errors"},
+    "display": {"run", "options", "markup", "redact", "snapshot", "pacer", "widget", "errors"},
     "testing": {"events", "errors", "pacer", "recorder"},
 }
 STANDARD_LIBRARY_ONLY = {"errors", "events", "wire", "markup"}

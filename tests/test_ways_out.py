@@ -2,13 +2,15 @@
 
 import asyncio
 import concurrent.futures
+import pickle
 import sys
 import traceback
 
 import pytest
 
 from agentcell.context import current_run
-from agentcell.events import AnyEvent, LimitReached, ModelStarted, RunEnded, TextDelta
+from agentcell.errors import AgentcellWarning
+from agentcell.events import AnyEvent, LimitReached, ModelEnded, ModelStarted, RunEnded, TextDelta, ToolStarted
 from agentcell.options import RunOptions
 from agentcell.run import Run
 from agentcell.testing.clock import FakeClock
@@ -313,3 +315,64 @@ def test_cancelled_by_another_library_is_cancelled_too(error: BaseException):
     with pytest.raises(type(error)), run, run.tool("t"):
         raise error
     assert (run.outcome, run.steps[0].state) == ("cancelled", "cancelled")
+
+
+@pytest.mark.parametrize(
+    ("end", "sentence"),
+    [
+        (
+            {"outcome": "cancelled", "error": "the stream ended without its last event"},
+            "The answer broke off: the stream ended without its last event",
+        ),
+        ({"outcome": "failed", "error": "overloaded"}, "The answer broke off: overloaded"),
+        ({"finish_reason": "length"}, "The answer was cut at its token limit."),
+        ({"finish_reason": "MAX_TOKENS"}, "The answer was cut at its token limit."),
+        ({"finish_reason": "content_filter"}, "The provider withheld the rest of the answer."),
+        ({"finish_reason": "stop"}, ""),
+    ],
+)
+def test_an_answer_that_is_not_whole_says_so(end: dict, sentence: str):
+    with Run(clock=FakeClock()) as run:
+        run.record(ModelStarted(model_call_id="m"))
+        run.record(TextDelta(model_call_id="m", text="Half an"))
+        run.record(ModelEnded(model_call_id="m", **end))
+    assert run.outcome == "answered"
+    assert sentence in run.to_text()
+    run.view.refresh()
+    assert run.view.header["sentence"] == sentence
+
+
+def test_an_answer_that_the_users_own_code_completes_is_whole():
+    with Run(clock=FakeClock()) as run:
+        run.record(ModelStarted(model_call_id="m"))
+        run.record(ModelEnded(model_call_id="m", outcome="failed", error="overloaded"))
+        run.write("What I know without it.")
+    run.view.refresh()
+    assert run.view.header["sentence"] == ""
+
+
+def test_a_call_that_was_only_asked_for_has_not_failed():
+    run = Run(clock=FakeClock())
+    run.__enter__()
+    run.record(ToolStarted(call_id="a", name="t", requested=True))
+    with pytest.raises(ValueError, match="later"), run.tool("u"):
+        raise ValueError("later")
+    run.__exit__(ValueError, ValueError("later"), None)
+    assert [step.state for step in run.steps] == ["cancelled", "failed"]
+
+
+def test_a_mask_that_fails_is_reported_and_lets_nothing_through():
+    def mask(text: str) -> str:
+        raise KeyError("typo")
+
+    run = Run(RunOptions(redact=mask), clock=FakeClock())
+    with pytest.warns(AgentcellWarning, match="masking secrets failed"), run:
+        run.step("a secret")
+    assert run.faults["masking secrets"] >= 1
+    assert "secret]" in run.steps[0].text
+    assert "a secret" not in run.steps[0].text
+
+
+def test_a_run_cannot_be_pickled_and_says_what_to_do():
+    with pytest.raises(TypeError, match="use run"):
+        pickle.dumps(Run())

@@ -280,11 +280,11 @@ def test_rows_that_the_reader_opens_are_open_in_the_snapshot(stage: Stage):
             call.result("y")
         stage.act(type="open", row=0, open=True)
         run.write("done")
+    assert run.to_html().count("<details open>") == 2  # the row, and the block, for else the row would be out of sight
+    stage.act(type="open", row=None, open=False)
     assert run.to_html().count("<details open>") == 1
-    stage.act(type="open", row=None, open=True)
-    assert run.to_html().count("<details open>") == 2
     stage.act(type="open", row=0, open=False)
-    assert run.to_html().count("<details open>") == 1
+    assert "<details open>" not in run.to_html()
 
 
 @pytest.mark.parametrize(
@@ -474,3 +474,22 @@ def test_a_trace_that_is_asked_for_open_is_open(messages: list[dict]):
     with stage.run as run, run.tool("read") as call:
         call.result("text")
     assert stage.cell.trace.startswith('<details class="ac-trace" open>')
+
+
+def test_an_emoji_that_comes_in_two_halves_is_whole_everywhere(stage: Stage, messages: list[dict]):
+    with stage.run as run:
+        run.write("hi \ud83d")
+        stage.flush()
+        run.write("\ude00 there \ud800")
+        stage.flush()
+    stage.flush()
+    assert "".join(stage.cell.blocks).strip() == "<p>hi \U0001f600 there \ufffd</p>"
+    for text in (run.to_text(), run.to_markdown(), run.to_html(standalone=True)):
+        assert "\U0001f600" in text
+        text.encode()
+    assert run.answer_text == "hi \U0001f600 there \ud800"
+
+
+def test_a_task_that_no_page_can_hold_is_shown_as_well_as_it_can_be(messages: list[dict]):
+    stage = Stage(messages, task="why \ud800?")
+    assert stage.cell.task == "why \ufffd?"

@@ -27,15 +27,22 @@ class Block:
         return block
 
     @classmethod
+    def known(cls) -> bool:
+        """Whether this context was ever in a run: then it says itself whether it still is."""
+        return _block.get() is not None
+
+    @classmethod
     def enter(cls, run: Run) -> Block:
         """Makes `run` the one that this code is in."""
         block = cls(run, cls.here())
         _block.set(block)
+        _open[id(block)] = block
         return block
 
     def leave(self) -> None:
         """The run's block is left."""
         self.run = None
+        _open.pop(id(self), None)
         # In another context than the one that was entered, as a generator may be, there may be nothing to clear away.
         if _block.get() is self:
             _block.set(Block.here())
@@ -49,9 +56,12 @@ class Block:
                 block.run.disown()
             block = block.around
         _block.set(None)
+        _open.clear()
 
 
 _block: ContextVar[Block | None] = ContextVar("agentcell_block", default=None)
+
+_open: dict[int, Block] = {}  # every block of this process that was entered and not left
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=Block.disown_all)
@@ -65,3 +75,16 @@ def current_run() -> Run | None:
     """
     block = Block.here()
     return None if block is None else block.run
+
+
+def run_for_tool() -> Run | None:
+    """The run that a tool's call belongs to: the current one, or the only one that is open.
+
+    A thread that was started without its context, as those of a pool are, does not know its run. With two runs open nobody could
+    say whose call it is, and no run gets it.
+    """
+    run = current_run()
+    if run is not None or Block.known():
+        return run
+    blocks = tuple(_open.values())
+    return blocks[0].run if len(blocks) == 1 else None

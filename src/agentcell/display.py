@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from agentcell.errors import describe, must_be_count, must_be_flag, must_be_one_of, must_be_text
+from agentcell.markup import showable
 from agentcell.options import RunOptions
 from agentcell.pacer import PACER, Pacer
 from agentcell.redact import Redact, mask_secrets
@@ -160,7 +161,7 @@ class TextSurface:
     def close(self, run: Run) -> None:
         """Prints what is still missing, how it ended and the answer."""
         self.flush()
-        print(snapshot_text(run, rows=False), file=self._file, flush=True)
+        self._print(snapshot_text(run, rows=False))
 
     def state_changed(self) -> None:
         """Called by the run: nothing is printed for a state alone."""
@@ -180,4 +181,10 @@ class TextSurface:
             steps = self._run.steps[self._told :]
             self._told += len(steps)
             for step in steps:
-                print(f"  • {step.text}", file=self._file, flush=True)
+                self._print(f"  • {showable(step.text)}")
+
+    def _print(self, text: str) -> None:
+        file = self._file or sys.stdout
+        encoding = getattr(file, "encoding", None) or "utf-8"
+        # What the terminal's encoding does not have is shown as a question mark: a run is not lost for its bullets.
+        print(text.encode(encoding, "replace").decode(encoding), file=file, flush=True)

@@ -65,6 +65,7 @@ class Intake:
         self._inbox: deque[tuple[float, str | AnyEvent]] = deque()
         self._watchers: list[Watcher] = []
         self._told = False
+        self._thinks = False  # whether the state is what thinking makes it, so that more of it changes no state
 
     def begin(self) -> None:
         """The run starts now."""
@@ -93,10 +94,11 @@ class Intake:
         self._inbox.append((self._clock(), text))
         self._take_in(quietly=self.quiet_source == "")
 
-    def add_delta(self, event: AnyEvent, *, quietly: bool) -> None:
-        """A delta; `quietly` when it is text of the `quiet_source`."""
+    def add_delta(self, event: TextDelta | ThinkingDelta) -> None:
+        """More text or thinking. Costs little more than `add_text`."""
         self._inbox.append((self._clock(), event))
-        self._take_in(quietly=quietly)
+        is_text = isinstance(event, TextDelta)
+        self._take_in(quietly=event.model_call_id == self.quiet_source if is_text else self._thinks)
 
     def add(self, *events: AnyEvent) -> None:
         """Anything else; it is folded at once."""
@@ -137,6 +139,7 @@ class Intake:
             life = self.projection.life
             before = life.status, life.outcome
             self._drain()
+            self._thinks = life.status == "reasoning"
             changed = before != (life.status, life.outcome)
         finally:
             self.lock.release()

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
-# A lone surrogate cannot be sent or written as UTF-8, and NUL ends a page in some readers; both are shown as the replacement sign.
-_UNSHOWABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
+# What no page and no terminal should get: controls (NUL ends a page in some readers, ESC commands a terminal), but for line ends and
+# tabs; and halves of a character, which cannot be written as UTF-8.
+_UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def showable(text: str) -> str:
-    """`text` with what no page can hold (NUL, lone surrogates) replaced by U+FFFD."""
-    # Both checks run at C speed and mostly say no; translate() is slow and mostly not needed.
-    if "\0" not in text:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            pass
-        else:
-            return text
-    return text.translate(_UNSHOWABLE)
+    """`text` as it can be shown everywhere: a control or half a character becomes U+FFFD, two halves become the character."""
+    if _UNSHOWABLE.search(text) is None:
+        return text
+    return _UNSHOWABLE.sub("\ufffd", joined(text))
+
+
+def joined(text: str) -> str:
+    """`text` with each character that came in two halves (surrogates) whole; a half without its other stays."""
+    if _HALVES.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def html_text(text: str) -> str:

@@ -7,13 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentcell.cleaning import cleaned
-from agentcell.errors import AgentcellError
+from agentcell.errors import AgentcellError, describe
 from agentcell.events import TextDelta, ThinkingDelta, ThinkingEnded
 from agentcell.faults import Faults
 from agentcell.fields import checked
 from agentcell.intake import Intake
 from agentcell.options import RunOptions
-from agentcell.redact import plain
+from agentcell.redact import MASK, plain
 from agentcell.requests import Requests
 
 if TYPE_CHECKING:
@@ -54,10 +54,8 @@ class Recorder:
             and type(event.text) is type(event.model_call_id) is type(event.agent_id) is str
             and (event.source_id is None or type(event.source_id) is str)
         ):
-            is_text = isinstance(event, TextDelta)
-            if not event.text:
-                return
-            self._intake.add_delta(event, quietly=is_text and event.model_call_id == self._intake.quiet_source)
+            if event.text:
+                self._intake.add_delta(event)
             return
         if isinstance(event, ThinkingDelta | ThinkingEnded) and self.options.thinking == "hide":
             return
@@ -68,7 +66,18 @@ class Recorder:
             self._intake.add(*over, event)
 
     def _cleaned(self, event: AnyEvent) -> AnyEvent:
-        return checked(cleaned(event, self.options.redact))
+        return checked(cleaned(event, self._redact))
+
+    def _redact(self, text: str) -> str:
+        """Masks with the user's function; when that fails, the whole text: what the masker could not read must not get through."""
+        try:
+            masked = self.options.redact(text)
+            if isinstance(masked, str):
+                return masked
+            raise TypeError(f"redact must return a string, not {describe(masked)}")  # noqa: TRY301 - reported as what it raises is
+        except Exception as error:  # noqa: BLE001 - somebody else's function, whatever it raises
+            self._faults.report("masking secrets", error)
+            return MASK
 
     def new_id(self) -> str:
         """An id that no other call of this run has."""
@@ -76,7 +85,7 @@ class Recorder:
 
     def claim_call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The id of a call of this name that a model asked for and nobody runs yet, best with these arguments; else a new id."""
-        wanted = plain(arguments, redact=self.options.redact)
+        wanted = plain(arguments, redact=self._redact)
         with self._intake.lock:
             return self._requests.claim(name, wanted) or self.new_id()
 

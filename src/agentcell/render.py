@@ -44,7 +44,7 @@ def render_step(step: Step) -> wire.Step:
         "parent": step.parent,
         "kind": step.kind,
         "text": one_line(_row_text(step), LINE_LIMIT),
-        "tool": step.tool,
+        "tool": None if step.tool is None else one_line(step.tool, LINE_LIMIT),
         "state": step.state,
         "started": round(step.time, 3),
         "elapsed": None if step.elapsed_seconds is None else round(step.elapsed_seconds, 3),
@@ -117,7 +117,9 @@ def _title(life: LifeProjection, now: float) -> str:
             return f"Stopped after {duration_text(seconds)}"
         case "limited":
             return f"Stopped at a limit after {duration_text(seconds)}"
-        case _ if life.status in ("idle", "reasoning"):
+        case _ if life.status == "idle":
+            return "Not started"
+        case _ if life.status == "reasoning":
             return "Reasoning"
         case _:
             return f"Thought for {duration_text(seconds)}"
@@ -144,6 +146,8 @@ def _sentence(life: LifeProjection) -> str:
             return f"It reached its limit of {kind or 'work'} before it was done."
         case "answered" if not str(life.answer).strip():
             return "It ended without an answer."
+        case "answered":
+            return one_line(life.shortfall, LINE_LIMIT)
         case _:
             return ""
 
@@ -164,6 +168,6 @@ def _why_cancelled(life: LifeProjection) -> str:
 
 def running_title(header: wire.Header) -> str:
     """The whole first line of the header as text, the time included while the clock runs."""
-    if header["status"] in ("idle", "reasoning"):
+    if header["status"] == "reasoning":
         return f"{header['title']} · {clock_text(header['elapsed_seconds'])}"
     return " · ".join(part for part in (header["title"], header["facts"]) if part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from agentcell.cleaning import cleaned
 from agentcell.context import Block
@@ -22,6 +22,7 @@ from agentcell.events import (
     TurnEnded,
     Usage,
 )
+from agentcell.markup import joined
 from agentcell.options import RunOptions
 from agentcell.pause import Ask, ask_console
 from agentcell.recorder import Recorder, not_entered
@@ -262,7 +263,7 @@ class Run(Recorder):
         """The answer so far, as markdown."""
         run = self.catch_up()
         with self.lock:
-            return str(run.life.answer)
+            return joined(str(run.life.answer))
 
     @property
     def usage(self) -> Usage:
@@ -313,6 +314,11 @@ class Run(Recorder):
 
     __hash__ = None  # type: ignore[assignment]  # equal runs may still grow apart
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a run cannot be pickled or copied, because it may still go on: use run.save(path) and agentcell.load(path)"
+        )
+
     def __repr__(self) -> str:
         state = self.outcome or self.status
         return f"<agentcell.Run {self.options.task!r}: {state}, {len(self.steps)} steps>"
@@ -358,7 +364,7 @@ class Run(Recorder):
         elif life.limit is not None:
             outcome = "limited"
         ended = RunEnded(outcome=outcome, error_type=error_type, error=line)
-        self._intake.add(cleaned(ended, self.options.redact))
+        self._intake.add(cleaned(ended, self._redact))
 
 
 def load(path: str | os.PathLike[str]) -> Run:
@@ -375,5 +381,5 @@ def load(path: str | os.PathLike[str]) -> Run:
     events = read_events(path)
     if not any(isinstance(event, RunEnded) for event in events):
         last = events[-1].time if events else 0.0
-        events = (*events, RunEnded(time=last, outcome="cancelled", error="it was saved before it had ended"))
+        events = (*events, RunEnded(time=last, outcome="cancelled", error="It was saved before it had ended."))
     return Run.of(events)

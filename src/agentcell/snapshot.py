@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentcell.markup import html_text, html_words, tag
-from agentcell.render import running_title
+from agentcell.markup import html_text, html_words, showable, tag
+from agentcell.render import cut, running_title
 from agentcell.text.duration import short_duration_text
+from agentcell.view import ANSWER_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agentcell import wire
     from agentcell.run import Run
@@ -27,7 +28,7 @@ MAX_BODIES = 200_000
 """Characters of bodies, all rows together, that a snapshot holds; later rows go without."""
 
 _DIM = "opacity:0.75"
-_ROOT = "max-width:60em;margin:0;padding:4px 0;font-size:13px;line-height:1.54;text-align:left"
+_ROOT = "max-width:60em;overflow-wrap:break-word;margin:0;padding:4px 0;font-size:13px;line-height:1.54;text-align:left"
 _HEAD = "padding:2px 0"
 _ANSWER = "margin:8px 0 4px 0;font-size:14px;max-width:80ch"
 _OPENABLE = "list-style:none;margin-left:-15px"  # the triangle stands where the bullet would
@@ -87,7 +88,7 @@ _PAGE = """<!doctype html>
 :root {{ color-scheme: light dark; }}
 body {{ margin: 0 auto; padding: 24px; max-width: 60em; font: 14px/1.5 system-ui, sans-serif; }}
 pre, code {{ font-family: ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace; font-size: 12.5px; }}
-p, li, td, th {{ overflow-wrap: anywhere; }}
+p, li {{ overflow-wrap: anywhere; }}
 summary {{ cursor: pointer; min-height: 24px; }}
 </style>
 <body>
@@ -114,7 +115,7 @@ def snapshot_html(run: Run, *, standalone: bool = False) -> str:
         parts.append(tag("div", _heading(header), style=_HEAD))
     if header["sentence"]:
         parts.append(tag("p", html_text(header["sentence"]), style=_UNDER))
-    if header["status"] != "complete":
+    if header["status"] not in ("idle", "complete"):
         parts.append(tag("p", tag("em", "This was saved before the run had ended."), style=f"{_UNDER};{_DIM}"))
     if blocks:
         parts.append(tag("div", _styled("".join(blocks)), class_="ac-answer", dir="auto", style=_ANSWER))
@@ -134,27 +135,28 @@ def snapshot_text(run: Run, *, rows: bool = True) -> str:
     depths = _depths(steps)
     lines = [running_title(header)]
     if rows:
+        lines += _earlier(steps)
         lines += [f"  {'  ' * depths[step['id']]}• {row_words(step)}" for step in _newest(steps)]
     if header["sentence"]:
         lines.append(header["sentence"])
-    answer = run.answer_text.strip("\n")
-    return "\n".join(lines) + (f"\n\n{answer}" if answer else "")
+    answer = cut(run.answer_text.strip("\n"), ANSWER_LIMIT)
+    return showable("\n".join(lines) + (f"\n\n{answer}" if answer else ""))
 
 
 def snapshot_markdown(run: Run) -> str:
-    """The run as it is now, as markdown: heading, bullets, and the answer as it was written."""
+    """The run as it is now, as markdown: heading, bullets, and the whole answer as it was written, pictures and HTML in it too."""
     view = run.view
     view.refresh()
     header, steps = view.header, view.steps
     depths = _depths(steps)
     lines = [f"**{_escaped(header['title'])}**" + (f" · {_escaped(header['facts'])}" if header["facts"] else "")]
     if steps:
-        lines.append("")
+        lines += ["", *_earlier(steps)]
         lines += [f"{'  ' * depths[step['id']]}- {_escaped(row_words(step))}" for step in _newest(steps)]
     if header["sentence"]:
         lines += ["", f"*{_escaped(header['sentence'])}*"]
     answer = run.answer_text.strip("\n")
-    return "\n".join(lines) + (f"\n\n{answer}\n" if answer else "\n")
+    return showable("\n".join(lines) + (f"\n\n{answer}\n" if answer else "\n"))
 
 
 def _question(run: Run) -> str:
@@ -173,7 +175,8 @@ def _is_open(run: Run, header: wire.Header, opened: Mapping[int | None, bool]) -
         return opened[None]
     if run.options.expand != "auto":
         return run.options.expand == "open"
-    return header["status"] in ("idle", "reasoning")
+    # What the reader has opened, and what failed, would be out of sight in a folded block.
+    return header["status"] in ("idle", "reasoning") or header["outcome"] == "failed" or any(opened.values())
 
 
 def _rows(steps: Iterable[wire.Step], opened: Mapping[int | None, bool]) -> str:
@@ -232,6 +235,11 @@ def _row_rest(step: wire.Step) -> str:
 
 def _newest(steps: Iterable[wire.Step]) -> list[wire.Step]:
     return list(steps)[-MAX_ROWS:]
+
+
+def _earlier(steps: Sequence[wire.Step]) -> list[str]:
+    """A line for the rows that are left out."""
+    return [f"  … {len(steps) - MAX_ROWS:,} earlier steps"] if len(steps) > MAX_ROWS else []
 
 
 def _depths(steps: Iterable[wire.Step]) -> dict[int, int]:

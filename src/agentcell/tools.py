@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
-from agentcell.context import current_run
+from agentcell.context import run_for_tool
 from agentcell.errors import describe, must_be_text
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _recorded(function: Callable[P, R], name: str | None) -> Callable[P, R]:
 
         @functools.wraps(function)
         async def recorded_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-            run = current_run()
+            run = run_for_tool()
             if run is None:
                 return await function(*args, **kwargs)
             with run.tool_call(label, arguments_of(args, kwargs)) as call:
@@ -59,7 +59,7 @@ def _recorded(function: Callable[P, R], name: str | None) -> Callable[P, R]:
 
     @functools.wraps(function)
     def recorded(*args: P.args, **kwargs: P.kwargs) -> R:
-        run = current_run()
+        run = run_for_tool()
         if run is None:
             return function(*args, **kwargs)
         with run.tool_call(label, arguments_of(args, kwargs)) as call:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from agentcell.calm import CalmLine
 from agentcell.markdown import markdown_renderer
 from agentcell.markdown_stream import MarkdownStream
-from agentcell.markup import html_text, tag
+from agentcell.markup import html_text, joined, tag
 from agentcell.panel import render_panel
 from agentcell.render import render_header, render_step
 
@@ -92,7 +92,7 @@ class ViewModel:
                 life = run.life
                 answer = life.answer
                 over = life.rewrites != self._answer.rewrites
-                added = answer.since(0 if over else self._answer.length)
+                added = answer.since(0 if over else self._answer.taken)
                 self._now = self._source.now()
                 header = render_header(run, self._now)
                 rewrites = life.rewrites
@@ -103,6 +103,8 @@ class ViewModel:
                 self._answer = _Answer(self._images, rewrites)
             if added or over:
                 self._answer.feed(added)
+                self.blocks = self._answer.blocks()
+            if header["status"] == "complete" and self._answer.finish():
                 self.blocks = self._answer.blocks()
             if header["status"] == "complete" and not self._ended:  # nothing of the run changes any more
                 self._ended = True
@@ -234,10 +236,25 @@ class _Answer:
 
     def __init__(self, images: Literal["link", "all"], rewrites: int = 0) -> None:
         self.rewrites = rewrites
+        self.taken = 0  # characters of the run's answer, which may hold an emoji as two
         self.length = 0
+        self._half = ""
         self._stream = MarkdownStream(images=images)
 
     def feed(self, text: str) -> None:
+        self.taken += len(text)
+        text = self._half + text
+        # An emoji may come in two halves: the first one waits for the other.
+        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        self._show(joined(text[: len(text) - len(self._half)]))
+
+    def finish(self) -> bool:
+        """Nothing follows: half a character stays half a character. Whether that is more to show."""
+        half, self._half = self._half, ""
+        self._show(half)
+        return bool(half)
+
+    def _show(self, text: str) -> None:
         if self.length < ANSWER_LIMIT:
             self._stream.feed(text[: ANSWER_LIMIT - self.length])
         self.length += len(text)

@@ -13,6 +13,7 @@ import traitlets
 
 from agentcell import wire
 from agentcell.actions import DESK
+from agentcell.markup import showable
 from agentcell.pacer import PACER, Pacer
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class AgentCell(anywidget.AnyWidget):
             self.bring_up_to_date(name, fresh=True)
         super().__init__(
             run_id=uuid.uuid4().hex,
-            task=options.task,
+            task=showable(options.task),
             live_steps=options.live_steps,
             expand=options.expand,
         )

@@ -33,6 +33,14 @@ from agentcell.events import (
 )
 from agentcell.text.growing import GrowingText
 
+_AT_LIMIT = "The answer was cut at its token limit."
+_FILTERED = "The provider withheld the rest of the answer."
+_SHORTFALLS = {
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"), _AT_LIMIT),
+    **dict.fromkeys(("content_filter", "safety", "refusal", "recitation", "prohibited_content", "blocklist"), _FILTERED),
+}
+"""What is said when a model call ended for one of these reasons (the providers' words, in small letters)."""
+
 Status: TypeAlias = Literal["idle", "reasoning", "collapsed", "complete"]
 
 DRAFT_LIMIT = 240
@@ -59,6 +67,7 @@ class LifeProjection:
         error_type: The class of the exception that it ended with.
         error: What that said, in one line.
         limit: The limit that stopped it, if one did.
+        shortfall: Why the answer is not whole, in a sentence; "" when it is.
         rewrites: How often the answer changed otherwise than by growing at its end; a view that sees another number starts over.
     """
 
@@ -70,6 +79,7 @@ class LifeProjection:
         self.error: str | None = None
         self.limit: LimitReached | None = None
         self.question = ""
+        self.shortfall = ""
         self.rewrites = 0
         self._reasoned = 0.0
         self._reasoning_since: float | None = None
@@ -133,6 +143,7 @@ class LifeProjection:
             case ModelStarted():
                 self._ended.pop(event.model_call_id, None)
             case ModelEnded(agent_id=""):
+                self._judge(event)
                 self._end_call(event)
             case TurnEnded(agent_id="") if event.text:
                 self._replace(event)
@@ -149,6 +160,13 @@ class LifeProjection:
                 self._end(event)
             case _:
                 pass
+
+    def _judge(self, event: ModelEnded) -> None:
+        """Finds out whether the model could say all that it had to say."""
+        if event.outcome == "done":
+            self.shortfall = _SHORTFALLS.get((event.finish_reason or "").lower(), "")
+        else:
+            self.shortfall = f"The answer broke off: {event.error or 'the model call did not end'}"
 
     def feed_text(self, text: str) -> None:
         """Takes more text of the `quiet_source`, at a tenth of what `feed` costs."""
@@ -199,6 +217,8 @@ class LifeProjection:
         self._stop_clock(time)
 
     def _take_text(self, event: TextDelta) -> None:
+        if not event.model_call_id:
+            self.shortfall = ""  # the user's own code goes on where the model did not
         segment = self._open.get(event.model_call_id)
         if segment is None or self.begins_anew(event.model_call_id):
             self._ended.pop(event.model_call_id, None)

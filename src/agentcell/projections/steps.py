@@ -381,7 +381,9 @@ class StepsProjection:
         for model_call_id in tuple(self._thinking):
             self._end_thinking(model_call_id, event.time)
         for step_id in tuple(self._running):
-            self._finish(step_id, event.time, "failed" if event.outcome == "failed" else "cancelled")
+            # What a model only asked for has not failed: nobody has run it.
+            failed = event.outcome == "failed" and step_id not in self._asked
+            self._finish(step_id, event.time, "failed" if failed else "cancelled")
         self._over = True
 
 

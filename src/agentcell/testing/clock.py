@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from agentcell.errors import describe
+
 
 class FakeClock:
     """Monotonic seconds for `agentcell.watch(clock=…)` and for a `Pacer` that is run by hand."""
@@ -17,8 +19,11 @@ class FakeClock:
         """Lets time pass.
 
         Raises:
+            TypeError: `seconds` is no number.
             ValueError: `seconds` is negative: a monotonic clock never runs backwards.
         """
+        if not isinstance(seconds, int | float):
+            raise TypeError(f"seconds must be a number, not {describe(seconds)}")
         if seconds < 0:
             raise ValueError(f"seconds must be 0 or more, not {seconds}: a monotonic clock never runs backwards")
         self._now += seconds

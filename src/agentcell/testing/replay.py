@@ -10,10 +10,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import os
     from types import TracebackType
 
     from typing_extensions import Self
@@ -52,8 +53,10 @@ class ReplayServer:
         ValueError: The recording has no exchanges.
     """
 
-    def __init__(self, recording: Path | Mapping[str, Any], *, pace: float = 0.0, cut_after: int | None = None) -> None:
-        content = recording if isinstance(recording, Mapping) else json.loads(recording.read_text(encoding="utf-8"))
+    def __init__(
+        self, recording: str | os.PathLike[str] | Mapping[str, Any], *, pace: float = 0.0, cut_after: int | None = None
+    ) -> None:
+        content = recording if isinstance(recording, Mapping) else json.loads(Path(recording).read_text(encoding="utf-8"))
         if not isinstance(content, Mapping) or not content.get("exchanges"):
             raise ValueError(
                 'a recording must be {"exchanges": [{"response": {"status", "content_type", "body"}}, …]} with one or more'
