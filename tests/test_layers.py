@@ -38,7 +38,7 @@ ALLOWED = {
     "faults": {"errors"},
     "requests": {"events"},
     "cleaning": {"events", "redact"},
-    "intake": {"events", "log", "projections", "faults"},
+    "intake": {"events", "log", "projections", "faults", "text"},
     "context": set(),
     "recorder": {"events", "errors", "fields", "options", "redact", "cleaning", "requests", "faults", "intake", "projections"},
     # Run is the face of the whole: what it offers to show, to ask or to read itself it imports only when it is asked for.

@@ -18,6 +18,7 @@ from agentcell.events import (
     ToolStarted,
     TurnEnded,
 )
+from agentcell.intake import INBOX_LIMIT
 from agentcell.options import RunOptions
 from agentcell.pacer import INTERVAL, Pacer
 from agentcell.projections.run import RunProjection
@@ -26,6 +27,7 @@ from agentcell.run import Run, load
 from agentcell.testing.clock import FakeClock
 from agentcell.testing.comms import patches, recorded_comms
 from agentcell.text.control_tokens import TOKENS
+from agentcell.text.think import may_divide
 from agentcell.widget import AgentCell
 
 TAGGED = "<think>a</think>b"
@@ -422,6 +424,27 @@ def test_ten_thousand_small_pieces_of_an_answer_are_divided_in_few_goes(monkeypa
     with Run(clock=FakeClock()) as run:
         run.write("<think>hm</think>")
         for number in range(10_000):
-            run.write(f"word{number} " if number % 100 else "a < b ")
+            run.write(f"word{number} " if number % 100 else "</b> ")
     assert len(run.answer_text) > 80_000
-    assert feeds < 500
+    assert feeds < 100 + 3 * 10_000 // INBOX_LIMIT + 100
+
+
+NAMES = ("think", "thinking", "thought", "reasoning", "antthinking", "lobethinking", "seed:think", "mm:think", "ifm|think")
+DELIMITERS = [
+    *(f"<{name}>" for name in NAMES),
+    *(f"<  /{name} >" for name in NAMES),
+    *(f"< {name.upper()} a=b>" for name in NAMES),
+    *("◁think▷", "◁/think▷", "<|open|>think<|sep|>", "<|close|>think<|sep|>", "<|begin_of_thought|>", "<|end_of_thought|>"),
+    *("[THINK]", "[/THINK]", "[think]", "<|START_THINKING|>", "<|END_THINKING|>", "<|channel>thought", "<channel|>"),
+    *("<|inner_prefix|>", "<|inner_suffix|>", "<details>\n<summary>🔧 Tool trace</summary>", "</details>"),
+    *("<|begin_of_solution|>", "<|end_of_solution|>", "<|START_RESPONSE|>", "<|END_TEXT|>", "<|start|>", "<|channel|>", "<|end|>"),
+]
+
+
+@pytest.mark.parametrize("delimiter", DELIMITERS)
+def test_no_beginning_of_a_delimiter_escapes_the_quick_look(delimiter: str):
+    assert all(may_divide(f"text {delimiter[:end]}") for end in range(1, len(delimiter) + 1))
+
+
+def test_the_quick_look_passes_over_ordinary_text():
+    assert not any(may_divide(text) for text in ("a < b", "x[0] = [1]", "[link](url)", "1 <= 2", "<- here", "plain"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from agentcell.events import RunEnded, TextDelta, ThinkingDelta
 from agentcell.log import EventLog
 from agentcell.projections.run import RunProjection
-from agentcell.projections.splitting import may_divide
+from agentcell.text.think import may_divide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -151,51 +151,52 @@ class Intake:
     def _drain(self) -> None:
         take, log, projection = self._inbox.popleft, self.log, self.projection
         start = self.start or 0.0
-        quiet = projection.plain_source
+        quiet, settled = projection.quiet_source, projection.is_settled
         pieces: list[str] = []
         for _ in range(len(self._inbox)):  # not until it is empty: somebody may write faster than this folds
             moment, what = take()
+            text: str | None = None
             if isinstance(what, str):
-                if quiet == "" and not may_divide(what):
-                    log.append_delta(TextDelta, moment - start, what)
-                    pieces.append(what)
+                if quiet == "":
+                    text = what
+                    log.append_delta(TextDelta, moment - start, text)
+            elif quiet is not None and isinstance(what, TextDelta) and what.model_call_id == quiet and not what.agent_id:
+                text = what.text
+                log.append_delta(TextDelta, moment - start, text, "", quiet, source_id=what.source_id)
+            if text is not None:
+                if settled and not may_divide(text):
+                    pieces.append(text)
                     continue
-                if not what:
-                    continue
-                what = TextDelta(text=what)
-            elif (
-                quiet is not None
-                and isinstance(what, TextDelta)
-                and what.model_call_id == quiet
-                and not what.agent_id
-                and not may_divide(what.text)
-            ):
-                log.append_delta(TextDelta, moment - start, what.text, "", quiet, source_id=what.source_id)
-                pieces.append(what.text)
-                continue
-            if pieces:
                 self._feed_pieces(pieces)
-            if isinstance(what, ThinkingDelta) and projection.hides_thinking:
                 with self._faults.guarding("following the run"):
-                    projection.feed_hidden(replace(what, time=moment - start))
+                    projection.feed_text(text, log.time)  # alone, with its own time: reasoning may show up in it
                     self._add_found()
-                quiet = projection.plain_source
-                continue
-            if isinstance(what, RunEnded):
-                with self._faults.guarding("following the run"):
-                    projection.wind_up(moment - start)
-                    self._add_found()
-            if projection.life.status == "complete":
-                self._faults.warn_once("the run has ended: what came after is kept in run.events but not shown", key="late")
-            event = log.append(replace(what, time=moment - start))
-            with self._faults.guarding("following the run"):
-                projection.feed(event)
-                if projection.found:
-                    self._add_found()
-            quiet = projection.plain_source
-        if pieces:
-            self._feed_pieces(pieces)
+            elif what:
+                self._feed_pieces(pieces)
+                self._fold(TextDelta(text=what) if isinstance(what, str) else what, moment - start)
+            quiet, settled = projection.quiet_source, projection.is_settled
+        self._feed_pieces(pieces)
         self.quiet_source = projection.quiet_source
+
+    def _fold(self, event: AnyEvent, time: float) -> None:
+        """Moves one event into the log and the projections."""
+        projection = self.projection
+        guard = self._faults.guarding("following the run")
+        if isinstance(event, ThinkingDelta) and projection.hides_thinking:
+            with guard:
+                projection.feed_hidden(replace(event, time=time))
+                self._add_found()
+            return
+        if isinstance(event, RunEnded):
+            with guard:
+                projection.wind_up(time)
+                self._add_found()
+        if projection.life.status == "complete":
+            self._faults.warn_once("the run has ended: what came after is kept in run.events but not shown", key="late")
+        event = self.log.append(replace(event, time=time))
+        with guard:
+            projection.feed(event)
+            self._add_found()
 
     def _add_found(self) -> None:
         """Appends what a tool trace told in the text that was folded last, right behind that text."""
@@ -204,6 +205,7 @@ class Intake:
 
     def _feed_pieces(self, pieces: list[str]) -> None:
         """Folds text that can only make the answer grow: all pieces as one, for reading them together costs less."""
-        with self._faults.guarding("following the run"):
-            self.projection.feed_text("".join(pieces))
-        pieces.clear()
+        if pieces:
+            with self._faults.guarding("following the run"):
+                self.projection.feed_text("".join(pieces), self.log.time)
+            pieces.clear()

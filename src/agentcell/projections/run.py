@@ -9,7 +9,6 @@ the one who appends and then feeds them. In a log that was kept they stand alrea
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,7 @@ from agentcell.projections.reasoning import ReasoningStretch
 from agentcell.projections.splitting import Division, SourceSplitting
 from agentcell.projections.status import StatusProjection, render_status_line
 from agentcell.projections.steps import StepsProjection
+from agentcell.projections.told_events import ToldIds
 from agentcell.projections.usage import UsageProjection
 from agentcell.text.control_tokens import strip_control_tokens
 from agentcell.text.think import split_reasoning
@@ -41,13 +41,6 @@ if TYPE_CHECKING:
     from agentcell.events import AnyEvent
 
     Source = tuple[str, str]  # agent_id and model_call_id
-
-_TOLD = "ac_told_"
-"""With this begin the ids of calls that a trace in shown reasoning told. That reasoning has moved the run's state already, so their
-starts do not: the answer may have begun in the same piece of text."""
-
-_TOLD_IN_HIDING = "ac_hidden_"
-"""With this begin the ids of calls that a trace in hidden reasoning told, of which nothing else is in the log."""
 
 
 class RunProjection:
@@ -69,7 +62,7 @@ class RunProjection:
         self._splittings: dict[Source, SourceSplitting] = {}
         self._streams: dict[Source, ReasoningStretch] = {}  # what comes on a channel for reasoning
         self._thinkers: set[Source] = set()  # sources with such a channel before any text: their text is taken literally
-        self._told = itertools.count(1)
+        self._ids = ToldIds()
         for event in events:
             self.feed(event)
 
@@ -90,7 +83,7 @@ class RunProjection:
             case RunStarted():
                 self._splits = event.split == "auto"
                 self._shows_thinking = event.thinking == "show"
-            case ToolStarted() if not event.call_id.startswith((_TOLD, _TOLD_IN_HIDING)):
+            case ToolStarted() if not ToldIds.is_one(event.call_id):
                 self._end_stream((event.agent_id, event.model_call_id), event)
                 if event.model_call_id:
                     self._finish((event.agent_id, event.model_call_id), event)
@@ -144,19 +137,26 @@ class RunProjection:
         return None if ("", source) in self._streams else source
 
     @property
-    def plain_source(self) -> str | None:
-        """The quiet source, when its text can do nothing else as long as `may_divide` finds nothing in it; else None."""
-        source = self.quiet_source
-        splitting = None if source is None else self._splittings.get(("", source))
-        return None if splitting is not None and not splitting.is_settled else source
+    def is_settled(self) -> bool:
+        """Whether text of the quiet source in which `may_divide` finds nothing can do nothing else."""
+        splitting = self._splittings.get(("", self.life.quiet_source or ""))
+        return splitting is None or splitting.is_settled
 
-    def feed_text(self, text: str) -> None:
-        """Takes more text of `plain_source`, in which `may_divide` finds nothing, at a tenth of what `feed` costs."""
-        source = self.life.quiet_source or ""
-        splitting = self._splittings.get(("", source))
-        added = text if splitting is None else splitting.feed(text).added
-        self.life.feed_text(added)
-        self.calls.feed_text(source, added)
+    def feed_text(self, text: str, time: float) -> None:
+        """Takes more text of `quiet_source`, at a tenth of what `feed` costs."""
+        self.found = []
+        model_call_id = self.life.quiet_source or ""
+        splitting = self._splittings.get(("", model_call_id))
+        if splitting is None:
+            self.life.feed_text(text)
+            self.calls.feed_text(model_call_id, text)
+            return
+        division = splitting.feed(text)
+        if division.only_grows and splitting.over == len(splitting.blocks):
+            self.life.feed_text(division.added)
+            self.calls.feed_text(model_call_id, division.added)
+        else:
+            self._apply(splitting, division, TextDelta(time=time, model_call_id=model_call_id))
 
     @property
     def status_line(self) -> str:
@@ -171,18 +171,12 @@ class RunProjection:
         return self.life.status == "complete"
 
     def _pass_on(self, event: AnyEvent) -> None:
-        if not (isinstance(event, ToolStarted) and event.call_id.startswith(_TOLD)):
+        if not (isinstance(event, ToolStarted) and ToldIds.moved_the_run(event.call_id)):
             self.life.feed(event)
         self.status.feed(event)
         self.steps.feed(event)
         self.calls.feed(event)
         self.usage.feed(event)
-
-    def _new_id(self) -> str:
-        return f"{_TOLD}{next(self._told)}"
-
-    def _new_hidden_id(self) -> str:
-        return f"{_TOLD_IN_HIDING}{next(self._told)}"
 
     def _collect(self, stretch: ReasoningStretch, event: AnyEvent) -> None:
         """Takes what a trace has told, as if it had happened at `event`."""
@@ -196,7 +190,7 @@ class RunProjection:
     def _stream(self, source: Source, *, hidden: bool = False) -> ReasoningStretch:
         stretch = self._streams.get(source)
         if stretch is None:
-            new_id = self._new_hidden_id if hidden else self._new_id
+            new_id = self._ids.new_apart if hidden else self._ids.new
             stretch = self._streams[source] = ReasoningStretch(new_id, hidden=hidden)
         return stretch
 
@@ -234,16 +228,13 @@ class RunProjection:
             self._pass_on(event)
             return
         splitting = self._splittings.get(source)
-        if splitting is not None and splitting.has_answer and not splitting.in_reasoning and self._begins_anew(event):
+        gone_on = not event.agent_id and self.life.begins_anew(event.model_call_id)  # the answer has, without this source
+        if splitting is not None and gone_on and splitting.has_answer and not splitting.in_reasoning:
             self._finish(source, event)
-            splitting = None
+            splitting = None  # its text is another message
         if splitting is None:
             splitting = self._splittings[source] = SourceSplitting()
         self._apply(splitting, splitting.feed(event.text), event)
-
-    def _begins_anew(self, event: TextDelta) -> bool:
-        """Whether the answer has gone on without this source, so that its text is another message."""
-        return not event.agent_id and self.life.begins_anew(event.model_call_id)
 
     def _finish_all(self, event: AnyEvent, *, agent_id: str | None = None) -> None:
         for source in tuple(self._splittings):
@@ -294,7 +285,7 @@ class RunProjection:
         blocks = splitting.blocks
         for thought in division.thoughts:
             if thought.place == len(blocks):
-                blocks.append(ReasoningStretch(self._new_id, is_trace=thought.is_trace, hidden=self.hides_thinking))
+                blocks.append(ReasoningStretch(self._ids.new, is_trace=thought.is_trace, hidden=self.hides_thinking))
             block = blocks[thought.place]
             splitting.over = min(splitting.over, thought.place)
             shown = block.change(thought.keep, thought.added)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agentcell.text.control_tokens import ControlTokenFilter
-from agentcell.text.think import SIGNS, ReasoningSplitter, SplitChange
+from agentcell.text.think import ReasoningSplitter, SplitChange
 
 if TYPE_CHECKING:
     from agentcell.projections.reasoning import ReasoningStretch
-
-may_divide = re.compile(f"[{re.escape(SIGNS)}]").search
-"""Finds a character with which text can do more than make the answer grow, when the splitting is settled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ next call begins or the trace is over, for the text knows no two calls at once; 
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from agentcell.events import Noted, Routed, ToolEnded, ToolStarted
@@ -19,6 +20,37 @@ if TYPE_CHECKING:
     from agentcell.text.trace_lines import News
 
 _FAILURES = frozenset({"error", "not_found", "blocked"})
+
+
+_WITH_TEXT, _APART = "ac_told_", "ac_apart_"
+
+
+class ToldIds:
+    """Ids for the calls that traces tell; no framework gives such ids, nor does a run for its own calls."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def new(self) -> str:
+        """For a call in reasoning that is in the log."""
+        return f"{_WITH_TEXT}{next(self._numbers)}"
+
+    def new_apart(self) -> str:
+        """For a call in hidden reasoning, of which nothing else is in the log."""
+        return f"{_APART}{next(self._numbers)}"
+
+    @staticmethod
+    def is_one(call_id: str) -> bool:
+        """Whether a trace told this call."""
+        return call_id.startswith((_WITH_TEXT, _APART))
+
+    @staticmethod
+    def moved_the_run(call_id: str) -> bool:
+        """Whether the reasoning that told this call has moved the run's state already.
+
+        The call itself must not do so again: the answer may have begun in the same piece of text.
+        """
+        return call_id.startswith(_WITH_TEXT)
 
 
 class ToldEvents:
