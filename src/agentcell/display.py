@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from agentcell.errors import describe, must_be_count, must_be_flag, must_be_one_of, must_be_text
 from agentcell.options import RunOptions
 from agentcell.pacer import PACER, Pacer
+from agentcell.projections.status import compose_templates, validate_templates
 from agentcell.redact import Redact, mask_secrets
 from agentcell.run import Run, Surface
 from agentcell.snapshot import snapshot_html, snapshot_text
@@ -36,6 +38,7 @@ def watch(
     images: Literal["link", "all"] = "link",
     persist: Literal["snapshot", "widget"] = "snapshot",
     redact: Redact = mask_secrets,
+    templates: Mapping[str, str] | None = None,
     display: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> Run:
@@ -56,6 +59,8 @@ def watch(
         persist: What the notebook keeps at the end: `snapshot` is HTML that needs nothing; `widget` keeps the live view as well,
             which shows only as long as its kernel lives.
         redact: Masks secrets in a text, before it enters the log.
+        templates: Your own status lines, by the keys of `agentcell.projections.status.DEFAULT_TEMPLATES` or by `tool.<name>`, like
+            `{"tool.search": "Looking it up…"}`.
         display: False shows nothing; the traits of `run.cell` still tell everything.
         clock: Monotonic seconds; for tests.
 
@@ -84,8 +89,17 @@ def watch(
         images=images,
         persist=persist,
         redact=redact,
+        templates=None if templates is None else _checked_templates(templates),
     )
     return Run(options, clock=clock, surface=_surface() if must_be_flag("display", display) else None)
+
+
+def _checked_templates(templates: object) -> Mapping[str, str]:
+    if not isinstance(templates, Mapping):
+        raise TypeError(f"templates must be a mapping of status lines by their keys, not {describe(templates)}")
+    composed = compose_templates(templates)
+    validate_templates(composed)
+    return composed
 
 
 def _surface() -> Surface:

@@ -17,7 +17,7 @@ from agentcell.log import EventLog
 from agentcell.projections.run import RunProjection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from agentcell.events import AnyEvent
     from agentcell.faults import Faults
@@ -46,9 +46,9 @@ class Intake:
         quiet_source: The source (a `model_call_id`) whose text can now do nothing but make the answer grow; None for no source.
     """
 
-    def __init__(self, clock: Callable[[], float], faults: Faults) -> None:
+    def __init__(self, clock: Callable[[], float], faults: Faults, *, templates: Mapping[str, str] | None = None) -> None:
         self.log = EventLog()
-        self.projection = RunProjection()
+        self.projection = RunProjection(templates=templates)
         self.lock = threading.RLock()
         self.quiet_source: str | None = None
         self.start: float | None = None
