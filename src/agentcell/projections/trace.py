@@ -35,12 +35,15 @@ from agentcell.projections.commentary import NAMELESS_TOOL, Commentary
 from agentcell.projections.model_calls import ModelCall, ModelCalls
 from agentcell.projections.tool_beats import OpenAsk, ask_beat, return_beat
 from agentcell.projections.trace_shape import Trace
+from agentcell.text.control_tokens import strip_control_tokens
 from agentcell.text.fields import text_at
+from agentcell.text.think import split_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_DEFAULT_MODEL = "model"
+DEFAULT_MODEL = "model"
+"""What the model is called when nobody named it."""
 
 
 class TraceProjection:
@@ -71,7 +74,7 @@ class TraceProjection:
 
     def _begin(self, run: RunStarted) -> None:
         self._agent_name = run.agent if self._agent is None else self._agent
-        self._model_name = (run.model or _DEFAULT_MODEL) if self._model is None else self._model
+        self._model_name = (run.model or DEFAULT_MODEL) if self._model is None else self._model
         self._asker_name = run.asker if self._asker is None else self._asker
         self._commentary = Commentary(app_name=self._agent_name, sentences=self._sentences)
         self._task = run.task
@@ -79,7 +82,8 @@ class TraceProjection:
         self._steps: list[Step] = []
         self._lead: list[str] = []
         self._last_route = ""
-        self._calls = ModelCalls()
+        self._splits = run.split == "auto"
+        self._calls = ModelCalls(splits=self._splits)
         self._withheld: ModelCall | None = None
         self._written: list[str] = []
         self._answered = False
@@ -177,17 +181,21 @@ class TraceProjection:
     def _end_turn(self, event: TurnEnded) -> None:
         withheld, self._withheld = self._withheld, None
         if not event.refused and (withheld is not None or (event.text and not self._answered)):
-            self._answer(event, event.text, withheld)
+            self._answer(event, self._answer_in(event.text), withheld)
         self._answered = False
 
     def _end_run(self, event: RunEnded) -> None:
         for request in list(self._requested.values()):
             self._ask(*request)
-        written = "".join(self._written)
+        written = self._answer_in("".join(self._written))
         if written and not any(isinstance(step, Answer) and step.text == written for step in self._steps):
             self._answer(event, written, None)
         if event.outcome != "answered":
             self._error = event.error or event.error_type or event.outcome
+
+    def _answer_in(self, text: str) -> str:
+        """`text` without reasoning inside."""
+        return strip_control_tokens(split_reasoning(text).answer) if self._splits else text
 
     def _answer(self, event: Event, text: str, call: ModelCall | None) -> None:
         first = call is not None and call.first_ask is None
