@@ -219,7 +219,8 @@ def test_what_is_no_trace_is_refused_with_what_must_hold(written: Any, message: 
         read_trace(written)
 
 
-calls, models = st.sampled_from(["a", "b", "c"]), st.sampled_from(["m", "n"])
+TOOLS = {"a": "db", "b": "read_skill", "c": "", "d": "db"}
+calls, models = st.sampled_from(list(TOOLS)), st.sampled_from(["m", "n"])
 words = st.sampled_from(["", " ", "x", "Two\nlines", "Agent called `db`.", "value"])
 usages = st.none() | st.builds(
     Usage, st.integers(0, 9), st.integers(0, 9), unsaid=st.sets(st.sampled_from(["input_tokens"])).map(tuple)
@@ -237,14 +238,16 @@ happenings: st.SearchStrategy[AnyEvent] = st.one_of(
         outcome=st.sampled_from(["done", "done", "failed"]),
         withheld=st.booleans(),
     ),
-    st.builds(
-        ToolStarted,
-        call_id=calls,
-        name=st.sampled_from(["db", "read_skill", ""]),
-        model_call_id=models | st.just(""),
-        arguments=st.sampled_from([{}, {"id": "billing"}]),
-        requested=st.booleans(),
-        source_id=st.none() | st.just("s"),
+    calls.flatmap(
+        lambda call_id: st.builds(
+            ToolStarted,
+            call_id=st.just(call_id),
+            name=st.just(TOOLS[call_id]),
+            model_call_id=models | st.just(""),
+            arguments=st.sampled_from([{}, {"id": "billing"}]),
+            requested=st.booleans(),
+            source_id=st.none() | st.just("s"),
+        )
     ),
     st.builds(
         ToolEnded,
