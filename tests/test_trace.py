@@ -191,6 +191,13 @@ def test_an_answer_that_was_none_is_taken_back_when_its_tool_runs() -> None:
     assert ask.brain == "Agent went on with `a`.\n\nI will look."
 
 
+def test_a_second_start_adds_to_what_the_first_said() -> None:
+    requested = ToolStarted(call_id="c1", name="db", arguments={"q": 1}, requested=True)
+    (ask,) = project_trace([requested, ToolStarted(call_id="c1")]).steps[1:]
+    assert isinstance(ask, Ask)
+    assert (ask.tool, ask.input, ask.brain) == ("db", {"q": 1}, "Agent called `db`.")
+
+
 def test_routing_leads_the_next_beat_once() -> None:
     route = Routed(route="billing", confidence=0.95, reason="it names an invoice")
     events = [route, said("x"), ModelEnded(model_call_id="m1"), said("y", "m2"), ModelEnded(model_call_id="m2")]

@@ -165,13 +165,13 @@ class Commentary:
                 return Sentence("stream.tool_progress", {"toolName": name})
             self._tools.pop(event.call_id, None)
             return Sentence(_by_outcome("stream.tool_end", event.outcome), {"toolName": name})
-        self._tools[event.call_id] = event.name
+        tool = self._tools[event.call_id] = event.name or self._tools.get(event.call_id, "")
         # Descriptions are written for models and may be long; their first line is for people too.
-        description = self._descriptions.get(event.name, "").strip().split("\n", 1)[0].rstrip(".")
+        description = self._descriptions.get(tool, "").strip().split("\n", 1)[0].rstrip(".")
         key = "stream.tool_start.desc" if description else "stream.tool_start.noDesc"
         described = self._clause(key, {"description": description})
         key = "stream.tool_start.requested" if event.requested else "stream.tool_start"
-        return Sentence(key, {"toolName": event.name or NAMELESS_TOOL, "descClause": described})
+        return Sentence(key, {"toolName": tool or NAMELESS_TOOL, "descClause": described})
 
 
 def _by_outcome(key: str, outcome: str) -> str:

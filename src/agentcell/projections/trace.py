@@ -216,8 +216,11 @@ class TraceProjection:
         if event.model_call_id:
             self._asked_by[event.call_id] = event.model_call_id
             self._calls.find(event.model_call_id).waiting.add(event.call_id)
+        asked = self._requested.get(event.call_id)
+        if asked is not None:  # a second start says more about the same call
+            event = replace(event, name=event.name or asked[0].name, arguments=event.arguments or asked[0].arguments)
         if event.requested:
-            self._requested.setdefault(event.call_id, (event, remark))
+            self._requested[event.call_id] = event, remark
             return
         ask = self._open.get(event.call_id)
         if ask is not None and event.call_id in self._paused and ask.tool_name == (event.name or NAMELESS_TOOL):
