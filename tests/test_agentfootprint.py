@@ -1,15 +1,15 @@
-"""agentfootprint's records read into events, and traces out to AgentThinkingUI's JSON and back."""
+"""agentfootprint's records read into events, and into whole runs that can be watched, saved and replayed."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentcell.adapters.agentfootprint import read_events
-from agentcell.adapters.agentthinkingui import read_trace, write_trace
-from agentcell.errors import LoadError
+import agentcell
+from agentcell.adapters.agentfootprint import CUT, WAITING, read_events, read_run
 from agentcell.events import (
     ContextEvaluated,
     Event,
@@ -20,6 +20,7 @@ from agentcell.events import (
     PauseResumed,
     Reported,
     Routed,
+    RunEnded,
     RunStarted,
     TextDelta,
     ThinkingBlock,
@@ -34,8 +35,8 @@ from agentcell.events import (
     TurnStarted,
     Usage,
 )
-from agentcell.projections.beats import Answer, Ask, Cost, Prompt, Return
-from agentcell.projections.trace_shape import Trace
+from agentcell.projections.status import render_status_line, select_status
+from agentcell.testing.clock import FakeClock
 from shared import shared_path
 
 
@@ -184,69 +185,154 @@ def test_what_is_no_record_is_passed_over(record: dict[str, Any]) -> None:
     assert list(read_events([record])) == []
 
 
-TRACE = Trace(
-    task="Why?",
-    agent="Atlas",
-    model="gpt-x",
-    asker="Ana",
-    title="T",
-    steps=(
-        Prompt(brain="Why?"),
-        Ask(
-            brain="b",
-            cost=Cost(1.5, 3, 2, 1, 0),
-            at="s1",
-            tool="db",
-            tool_name="db",
-            call_id="c",
-            input={"q": 1},
-            thinking="t",
-            tools_seen=(ToolOffer("db", "d"),),
-        ),
-        Return(brain="b", at="s2", tool="db", tool_name="db", call_id="c", output={"v": 1}, error="e"),
-        Return(brain="b", tool="s", tool_name="read_skill", call_id="d", reply_type="instruction", skill="s"),
-        Answer(brain="a", to="Ana", text="a\nb", thinking="t"),
+def at(ms: int, name: str, **payload: Any) -> dict[str, Any]:
+    return {"type": f"agentfootprint.{name}", "payload": payload, "meta": {"runOffsetMs": ms, "runtimeStageId": f"stage#{ms}"}}
+
+
+LOG = [
+    at(0, "agent.turn_start", userPrompt="Weather in Linz?"),
+    at(0, "context.evaluated", activeIds=["base"]),
+    at(10, "stream.llm_start", model="m-1", provider="mock", tools=[{"name": "weather", "description": "Current weather"}]),
+    at(20, "stream.token", content="Let me "),
+    at(30, "stream.token", content="look."),
+    at(40, "stream.llm_end", content="Let me look.", toolCallCount=2, usage={"input": 10, "output": 5}, durationMs=30),
+    at(41, "stream.thinking_end", blocks=[{"type": "thinking", "content": "Two cities.", "signature": "sig=="}]),
+    at(
+        50,
+        "stream.tool_start",
+        toolName="weather",
+        toolCallId="w1",
+        args={"city": "Linz", "api_key": "sk-ant-api03-abcdefghijklmnop"},
     ),
-    open=("d",),
-    error="boom",
+    at(60, "stream.tool_start", toolName="weather", toolCallId="w2", args={"city": "Enns"}),
+    at(70, "stream.tool_progress", toolCallId="w1", payload={"message": "asking the station"}),
+    at(80, "stream.tool_end", toolCallId="w1", result={"degrees": 21}, durationMs=30),
+    at(90, "stream.tool_end", toolCallId="w2", error=True, durationMs=30),
+    at(95, "pause.request", reason="stage requested pause", questionPayload={"question": "Celsius?"}),
+    at(1095, "pause.resume", resumeInput="yes"),
+    at(1100, "stream.llm_start", model="m-1", provider="mock"),
+    at(1110, "stream.token", content="21 degrees."),
+    at(1120, "stream.llm_end", content="21 degrees.", toolCallCount=0, usage={"input": 20, "output": 3}, durationMs=20),
+    at(1120, "agent.turn_end", finalContent="21 degrees."),
+]
+
+
+def test_a_log_is_a_run_with_rows_answer_usage_and_trace() -> None:
+    run = read_run(LOG, agent="Atlas", asker="Ana")
+    assert (run.status, run.outcome, run.answer_text, run.status_line) == ("complete", "answered", "21 degrees.", "")
+    assert (run.usage.input_tokens, run.usage.output_tokens) == (30, 8)
+    assert run.elapsed_seconds == pytest.approx(0.12)
+    assert [(step.text, step.state) for step in run.steps] == [
+        ("Let me look.", "done"),
+        ("Thinking", "done"),
+        ("Calling `weather`", "done"),
+        ("Calling `weather`", "failed"),
+        ("Waiting on you: Celsius?", "done"),
+    ]
+    trace = run.trace()
+    assert (trace.task, trace.agent, trace.model, trace.asker) == ("Weather in Linz?", "Atlas", "m-1", "Ana")
+    assert [type(step).__name__ for step in trace.steps] == ["Prompt", "Ask", "Ask", "Return", "Return", "Answer"]
+    html = run.to_html()
+    assert "21 degrees." in html
+    assert "sk-ant" not in html + repr(run.events)
+    assert "sig==" not in html
+
+
+def test_a_run_of_a_log_is_saved_and_loaded_as_the_same(tmp_path: Path) -> None:
+    run = read_run(LOG)
+    run.save(tmp_path / "run.jsonl")
+    loaded = agentcell.load(tmp_path / "run.jsonl")
+    assert loaded == run
+    assert (loaded.trace(), loaded.to_html()) == (run.trace(), run.to_html())
+    assert (loaded.options, loaded.steps, loaded.usage) == (run.options, run.steps, run.usage)
+
+
+def watched(records: list[dict[str, Any]], **options: Any) -> agentcell.Run:
+    """The run in whose block the log is told live; checks the status line after every event."""
+    clock = FakeClock()
+    told: list[Event] = []
+    with agentcell.watch(**options, display=False, clock=clock) as run:
+        for event in read_events(records):
+            clock.advance(event.time - clock())
+            run.record(event)
+            told.append(event)
+            expected = render_status_line(select_status(told), app_name=run.options.agent) or ""
+            shown = run.status in ("idle", "reasoning") or run.cell.title == "Waiting on you"
+            assert run.status_line == (expected if shown else "")
+    return run
+
+
+def test_the_same_log_told_live_is_the_same_run() -> None:
+    run, live = read_run(LOG), watched(LOG, task="Weather in Linz?", model="m-1")
+    assert live.events[1:] == run.events[1:]
+    assert (live.steps, live.answer_text, live.usage, live.outcome) == (run.steps, run.answer_text, run.usage, run.outcome)
+    assert (live.elapsed_seconds, live.trace()) == (run.elapsed_seconds, run.trace())
+    assert live.to_html() == run.to_html()
+    assert live.faults == {}
+
+
+def test_a_log_does_not_rename_the_run_that_it_is_told_in() -> None:
+    live = watched(LOG, task="Mine", agent="Atlas")
+    assert (live.trace().task, live.trace().agent, live.trace().model) == ("Mine", "Atlas", "m-1")
+    assert sum(isinstance(event, RunStarted) for event in live.events) == 1
+
+
+@pytest.mark.parametrize(
+    ("records", "outcome", "error"),
+    [
+        ([], "answered", None),
+        (LOG, "answered", None),
+        (LOG[:-1], "cancelled", CUT),
+        (LOG[1:-1], "answered", None),
+        (LOG[1:8], "cancelled", CUT),
+        (LOG[1:3], "cancelled", CUT),
+        (LOG[:13], "cancelled", WAITING),
+        ([*LOG[:-1], at(1120, "agent.turn_end")], "answered", None),
+        ([*LOG[:4], at(50, "error.fatal", error="no network")], "failed", "no network"),
+        ([*LOG[:4], at(50, "error.fatal")], "failed", None),
+        ([*LOG, at(1130, "cost.limit_hit", kind="max_cost", action="abort")], "limited", None),
+        ([*LOG, at(1130, "cost.limit_hit", kind="max_cost", action="warn")], "answered", None),
+    ],
 )
+def test_how_a_run_ended_is_read_from_what_its_log_holds(records: list[dict[str, Any]], outcome: str, error: str | None) -> None:
+    run = read_run(records)
+    ended = run.events[-1]
+    assert isinstance(ended, RunEnded)
+    assert (run.outcome, ended.outcome, ended.error) == (outcome, outcome, error)
 
 
-def test_a_trace_comes_back_as_it_was_written() -> None:
-    assert read_trace(json.loads(json.dumps(write_trace(TRACE)))) == TRACE
+def test_several_runs_of_one_log_are_turns_of_one_run() -> None:
+    again = [at(5, "agent.turn_start", userPrompt="And now?"), at(9, "agent.turn_end", finalContent="Cold.")]
+    run = read_run([{**record, "pipelineId": "p"} for record in LOG] + [{**record, "pipelineId": "q"} for record in again])
+    assert sum(isinstance(event, RunStarted) for event in run.events) == 1
+    assert (run.options.task, run.answer_text) == ("Weather in Linz?", "Cold.")
+    assert len(run.trace().steps) == 7
 
 
-def test_a_written_trace_has_no_null_beside_its_places() -> None:
-    written = write_trace(TRACE)
-    assert written["status"] == "error"
-    assert written["steps"][1]["spanId"] == "s1"
-    assert None not in [value for beat in written["steps"] for value in beat.values()]
-    assert "status" not in write_trace(Trace("", "A", "m", "you", ()))
+def test_the_outermost_turn_answers_whichever_agent_has_it() -> None:
+    def by(agent: str, name: str, **payload: Any) -> dict[str, Any]:
+        return {"name": name, "payload": payload, "subflowPath": [f"step-{agent}"]}
+
+    inner = [by("helper", "agent.turn_start"), by("helper", "agent.turn_end", finalContent="A part.")]
+    run = read_run([by("writer", "agent.turn_start"), *inner, by("writer", "agent.turn_end", finalContent="The whole.")])
+    assert (run.answer_text, run.outcome) == ("The whole.", "answered")
 
 
-def test_a_trace_with_nothing_optional_is_read() -> None:
-    beats = [{"kind": kind} for kind in ("prompt", "ask", "return", "answer", "dance")]
-    trace = read_trace({"steps": [*beats, None]})
-    assert [type(step).__name__ for step in trace.steps] == ["Prompt", "Ask", "Return", "Answer"]
-    assert (trace.agent, trace.model, trace.asker) == ("Agent", "model", "you")
-
-
-def test_what_is_no_trace_is_refused() -> None:
-    with pytest.raises(LoadError, match=r"must have a list of steps, but this has the keys \['nodes'\]"):
-        read_trace({"nodes": []})
-
-
-def test_every_recorded_trace_is_read_and_written_the_same() -> None:
-    for name in ("trace", "trace_new"):
-        for record in json.loads(shared_path("vectors", f"agentfootprint_{name}.json").read_text(encoding="utf-8")):
-            if "trace" in record and "quirk" not in record and "lone_surrogate" not in record:
-                written = record["trace"]
-                assert read_trace(written).to_dict() == without_cut_headlines(written), record["id"]
-
-
-def without_cut_headlines(written: dict[str, Any]) -> dict[str, Any]:
-    for beat in written["steps"]:
-        headline = beat.get("answer", {}).get("headline", "")
-        if "\ud800" <= headline[-2:-1] <= "\udbff":
-            beat["answer"]["headline"] = headline[:-2] + "…"
-    return written
+def test_every_recorded_log_is_a_run_that_is_saved_loaded_and_told_live(tmp_path: Path) -> None:
+    for name in ("status", "trace", "trace_new", "trace_templates"):
+        records = json.loads(shared_path("vectors", f"agentfootprint_{name}.json").read_text(encoding="utf-8"))
+        for record in records:
+            log = [event for event in record["events"] if event.get("op") != "clear"]
+            run = read_run(log)
+            assert run.status == "complete", record["id"]
+            if record["id"].startswith(("real", "hand")):
+                run.save(tmp_path / "run.jsonl")
+                loaded = agentcell.load(tmp_path / "run.jsonl")
+                assert (loaded, loaded.trace()) == (run, run.trace()), record["id"]
+                live = watched(log, task=run.options.task, model=run.options.model)
+                assert live.events[1:-1] == run.events[1:-1], record["id"]
+                if run.outcome == "answered":
+                    assert (live.steps, live.answer_text, live.usage, live.trace()) == (
+                        *(run.steps, run.answer_text, run.usage),
+                        run.trace(),
+                    ), record["id"]

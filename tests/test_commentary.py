@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import agentcell
 from agentcell.events import (
     EVENT_TYPES,
     AgentEnded,
@@ -32,6 +33,7 @@ from agentcell.events import (
     ToolStarted,
     TurnEnded,
     TurnStarted,
+    Usage,
 )
 from agentcell.projections.commentary import Commentary, Remark
 from agentcell.projections.sentences import DEFAULT_SENTENCES
@@ -114,6 +116,7 @@ TABLE: list[tuple[list[Event], str, tuple[str, ...]]] = [
         ("cost.limit_hit.warned",),
     ),
     ([Routed(route="billing")], "Atlas went on with `billing`.", ("routed",)),
+    ([Routed(by="told", reason="They said so.")], "They said so.", ("routed.told",)),
     (
         [Routed(route="billing", confidence=0.955, reason="it names an invoice")],
         "Atlas went on with `billing` (96% sure): it names an invoice.",
@@ -406,3 +409,49 @@ def test_secrets_ids_and_numbers_of_cost_are_in_no_sentence() -> None:
     for events, _, _ in TABLE:
         text = last_remark(events).text
         assert not [word for word in ("secret", "KeyError", "500") if word in text]
+
+
+def test_a_question_that_is_the_task_is_told_once() -> None:
+    commentary = Commentary(app_name="Atlas")
+    events = [RunStarted(task="Why?"), TurnStarted(text="Why?"), TurnStarted(text="And now?"), TurnStarted(text="Why?")]
+    assert [commentary.tell(event).text for event in events] == [
+        "Atlas was asked: “Why?”",
+        "",
+        "Atlas was asked: “And now?”",
+        "Atlas was asked: “Why?”",
+    ]
+
+
+def test_a_run_is_told_as_a_user_would_have_it() -> None:
+    with agentcell.watch("Weather in Linz?", agent="Atlas", display=False) as run:
+        run.record(ModelStarted(model_call_id="msg_01AbC", tools=(ToolOffer("weather", "Current weather for a city."),)))
+        run.think("Hm.")
+        run.record(ModelEnded(model_call_id="msg_01AbC", usage=Usage(1234, 567), tool_calls=1, duration=8.75))
+        with run.tool("weather", city="Linz") as call:
+            call.progress("asking the station")
+            run.pause("Celsius?", ask=lambda question, choices: "yes")
+            call.result({"degrees": 21})
+        run.record(Reported(name="memory.written", evidence={"id": "mem_77"}))
+        run.step("Writing it up")
+        run.write("It is 21 degrees.")
+
+    commentary = Commentary(app_name=run.options.agent)
+    remarks = [commentary.tell(event) for event in run.events]
+
+    assert [remark.text for remark in remarks if remark.kind == "text"] == [
+        "Atlas was asked: “Weather in Linz?”",
+        "Atlas put the question to the model.",
+        "The model asked for tools before it answers.",
+        "Atlas called `weather` (Current weather for a city).",
+        "`weather` is still at work and gave a sign of progress.",
+        "Atlas waits for a person to answer.",
+        "The person answered, and Atlas went on.",
+        "`weather` came back with a result.",
+        "Writing it up",
+    ]
+    assert [remark.text for remark in remarks if remark.kind == "unknown"] == ["memory.written"]
+    assert {remark.text for remark in remarks if remark.kind == "silent"} == {""}
+    told = " ".join(remark.text for remark in remarks)
+    assert not [
+        word for word in ("msg_01AbC", "ac_", "mem_77", "1234", "567", "8.75", "Celsius", "asking the station") if word in told
+    ]

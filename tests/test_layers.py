@@ -40,7 +40,9 @@ ALLOWED = {
     "cleaning": {"events", "redact"},
     "intake": {"events", "log", "projections", "faults", "text"},
     "context": set(),
-    "recorder": {"events", "errors", "fields", "options", "redact", "cleaning", "requests", "faults", "intake", "projections"},
+    "recorder": {
+        *("events", "errors", "fields", "options", "redact", "cleaning", "requests", "faults", "intake", "projections", "thinking"),
+    },
     # Run is the face of the whole: what it offers to show, to ask or to read itself it imports only when it is asked for.
     "run": {
         *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "jsonl", "projections", "markup"),
@@ -48,8 +50,8 @@ ALLOWED = {
     },
     "exchange": {"run", "text", "errors"},
     "tools": {"context", "errors"},
-    "adapters": {"events", "errors", "projections", "text", "thinking"},
-    "display": {"run", "options", "markup", "redact", "snapshot", "pacer", "widget", "errors"},
+    "adapters": {"events", "errors", "projections", "text", "thinking", "cleaning", "redact", "run"},
+    "display": {"run", "options", "markup", "redact", "snapshot", "pacer", "widget", "errors", "projections"},
     "testing": {"events", "errors", "pacer", "recorder"},
 }
 STANDARD_LIBRARY_ONLY = {"errors", "events", "wire", "markup"}

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
+import agentcell
 from agentcell.adapters.agentfootprint import read_events
 from agentcell.events import (
     Event,
@@ -157,6 +162,57 @@ def test_ten_thousand_parallel_calls_fall_back_one_by_one() -> None:
     assert projection.state is None
 
 
+def lines_run(work: Callable[[], object]) -> int:
+    """How many lines of code `work` runs."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ToolStarted(call_id="new", name="new"),
+        ToolStarted(call_id="5", name="again"),
+        reports("0", "page 3"),
+        reports("5"),
+        reports("", "whose?"),
+        ToolEnded(call_id="0"),
+        ToolEnded(call_id="1"),
+        ToolEnded(call_id="5"),
+        ToolEnded(call_id="unknown"),
+        MODEL,
+        says("x"),
+        PauseRequested(pause_id="p", question="Sure?"),
+        PauseResumed(pause_id="p"),
+        ToolEnded(),
+        RunEnded(),
+    ],
+    ids=repr,
+)
+def test_an_event_costs_the_same_among_ten_parallel_calls_and_among_ten_thousand(event: Event) -> None:
+    def work(calls: int) -> int:
+        projection = StatusProjection()
+        for n in range(calls):
+            projection.feed(ToolStarted(call_id=str(n), name=f"tool {n}"))
+            if n % 2:
+                projection.feed(reports(str(n), "half"))
+        return lines_run(lambda: (projection.feed(event), projection.state))
+
+    assert work(10_000) == work(10)
+
+
 @pytest.mark.parametrize(
     ("payload", "expected"),
     [
@@ -219,11 +275,49 @@ def test_complete_templates_are_valid() -> None:
         ({"idle": "Hm…"}, ValueError, "'streaming' must be a non-empty string, but it is missing"),
         (compose_templates({"paused": ""}), ValueError, "'paused' must be a non-empty string, but it is empty"),
         ({**DEFAULT_TEMPLATES, "tool.search": 3}, TypeError, r"'tool.search' must be a string, not 3 \(int\)"),
+        ({**DEFAULT_TEMPLATES, 3: "x"}, TypeError, r"the key of a status template must be a string, not 3 \(int\)"),
+        ({**DEFAULT_TEMPLATES, "search": "x"}, ValueError, "must be for 'idle', .* or 'tool.<name>', not for 'search'"),
     ],
 )
 def test_incomplete_templates_are_refused_by_key(templates: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         validate_templates(templates)
+
+
+def test_whoever_watches_may_set_the_lines() -> None:
+    templates = {"tool.search": "{{appName}} is looking it up…", "idle": "Hm…", "tool.search.progress": "Page {{progressMessage}}"}
+    with agentcell.watch("x", agent="Atlas", templates=templates, display=False) as run:
+        templates.clear()
+        run.record(MODEL)
+        assert (run.status_line, run.cell.status_line) == ("Hm…", "Hm…")
+        with run.tool("search") as call:
+            assert (run.status_line, run.cell.status_line) == ("Atlas is looking it up…", "Atlas is looking it up…")
+            call.progress("3")
+            assert run.status_line == "Page 3"
+        with run.tool("fetch"):
+            assert run.status_line == "Working on `fetch`…"
+
+
+def test_the_lines_that_were_set_are_not_saved(tmp_path: Path) -> None:
+    with agentcell.watch("x", templates={"tool": "MY OWN"}, display=False) as run, run.tool("search"):
+        assert run.status_line == "MY OWN"
+    run.save(tmp_path / "run.jsonl")
+    assert "MY OWN" not in (tmp_path / "run.jsonl").read_text() + run.to_html() + run.to_text() + str(run.trace())
+    assert agentcell.load(tmp_path / "run.jsonl").options.templates is None
+
+
+@pytest.mark.parametrize(
+    ("templates", "error", "message"),
+    [
+        (["idle"], TypeError, r"templates must be a mapping of status lines by their keys, not \['idle'\]"),
+        ({"tool.search": None}, TypeError, "the status template 'tool.search' must be a string, not None"),
+        ({"idle": ""}, ValueError, "the status template 'idle' must be a non-empty string, but it is empty"),
+        ({"tools": "x"}, ValueError, "not for 'tools'"),
+    ],
+)
+def test_watch_refuses_lines_that_do_not_fit_by_their_key(templates: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        agentcell.watch("x", templates=templates, display=False)
 
 
 def recorded(name: str) -> list[Any]:

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentcell.events import ThinkingBlock, ThinkingEnded, ThinkingFailed
+import agentcell
+from agentcell.adapters.agentthinkingui import write_trace
+from agentcell.errors import AgentcellWarning
+from agentcell.events import ModelEnded, ModelStarted, TextDelta, ThinkingBlock, ThinkingEnded, ThinkingFailed
+from agentcell.testing.comms import recorded_comms
 from agentcell.thinking import HANDLERS, ThinkingHandler, handler_for, normalize_thinking
 from shared import shared_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 
 def plain(blocks: Sequence[ThinkingBlock]) -> list[dict[str, Any]]:
@@ -262,6 +267,110 @@ def test_every_recorded_provider_is_found_or_not() -> None:
         if record["handler"] is None:
             found = handler_for(record["provider"], [Mock()])
             assert (found and found.id) == record["found"]
+
+
+SIGNATURE = "EqoBCkgIBRABGAIiQ+sig/ÿ=="
+
+
+def test_a_whole_response_brings_its_reasoning_into_the_run() -> None:
+    with agentcell.watch("x", display=False) as run:
+        run.record(ModelStarted(model_call_id="m"))
+        run.record_thinking("anthropic", [{"type": "thinking", "thinking": "Hm.", "signature": SIGNATURE}, TEXT], model_call_id="m")
+        run.record(TextDelta(text="So.", model_call_id="m"))
+        run.record(ModelEnded(model_call_id="m", tool_calls=0))
+        run.record_thinking("deepseek", {"reasoning_content": "And then."})
+    assert [(step.kind, step.content) for step in run.steps] == [("thinking", "Hm."), ("thinking", "And then.")]
+    assert [getattr(step, "thinking", None) for step in run.trace().steps] == [None, "And then."]
+    (ended, _) = (event for event in run.events if isinstance(event, ThinkingEnded))
+    assert (ended.model_call_id, ended.blocks[0].signature) == ("m", SIGNATURE)
+
+
+@pytest.mark.parametrize(("provider", "raw"), [("martian", "x"), ("anthropic", None), ("anthropic", []), ("anthropic", [TEXT])])
+def test_where_there_is_no_reasoning_nothing_is_recorded(provider: str, raw: Any) -> None:
+    with agentcell.watch("x", display=False) as run:
+        run.record_thinking(provider, raw)
+    assert [type(event).__name__ for event in run.events] == ["RunStarted", "RunEnded"]
+    assert run.faults == {}
+
+
+def test_your_own_handler_is_asked_first_in_a_run_too() -> None:
+    with agentcell.watch("x", display=False) as run:
+        run.record_thinking("anthropic", [THOUGHT], handlers=[Own([ThinkingBlock(content="mine")])])
+    assert [step.content for step in run.steps] == ["mine"]
+
+
+def test_a_handler_that_raises_costs_the_run_a_row_and_nothing_else() -> None:
+    with agentcell.watch("x", display=False) as run:
+        run.record_thinking("martian", "x", iteration=2, handlers=[Own(ValueError("bad block\nmore"))])
+        run.write("The answer.")
+    assert (run.outcome, run.answer_text, run.faults) == ("answered", "The answer.", {})
+    assert [(step.kind, step.text, step.state, step.detail) for step in run.steps] == [
+        ("note", "The model's thinking could not be read", "failed", "bad block"),
+    ]
+    (shown,) = run.cell.steps
+    assert (shown["text"], shown["state"], shown["detail"]) == ("The model's thinking could not be read", "failed", "bad block")
+    assert "thinking could not be read" in run.to_html()
+
+
+class Unreadable:
+    """A handler that cannot even say whom it is for."""
+
+    id = "unreadable"
+
+    @property
+    def provider_names(self) -> Sequence[str]:
+        raise RuntimeError
+
+    def normalize(self, raw: Any) -> Sequence[ThinkingBlock]:
+        return ()
+
+    def parse_chunk(self, chunk: Any) -> str | None:
+        return None
+
+
+def test_a_handler_that_is_broken_altogether_is_a_fault_of_showing_and_the_run_goes_on() -> None:
+    with pytest.warns(AgentcellWarning, match="reading a model's thinking failed"), agentcell.watch("x", display=False) as run:
+        run.record_thinking("anthropic", [THOUGHT], handlers=[Unreadable()])
+    assert (run.outcome, run.faults) == ("answered", {"reading a model's thinking": 1})
+
+
+def test_an_interrupt_in_a_handler_goes_on() -> None:
+    class Slow(Own):
+        def normalize(self, raw: Any) -> Any:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), agentcell.watch("x", display=False) as run:
+        run.record_thinking("martian", "x", handlers=[Slow(None)])
+    assert run.outcome == "cancelled"
+
+
+def test_thinking_that_is_to_be_hidden_is_not_recorded() -> None:
+    with agentcell.watch("x", thinking="hide", display=False) as run:
+        run.record_thinking("anthropic", [THOUGHT])
+    assert run.steps == ()
+    assert not [event for event in run.events if isinstance(event, ThinkingEnded)]
+
+
+def test_signatures_stay_in_python_byte_for_byte(tmp_path: Path) -> None:
+    with recorded_comms() as messages, agentcell.watch("x", display=False) as run:
+        cell = run.cell
+        run.record_thinking("anthropic", [{"type": "thinking", "thinking": "Hm.", "signature": SIGNATURE}])
+        run.record_thinking("anthropic", [{"type": "redacted_thinking", "signature": SIGNATURE}])
+        run.write("So.")
+        cell.flush()
+    cell.flush()
+    run.save(tmp_path / "run.jsonl")
+    outside = [
+        json.dumps(messages, ensure_ascii=False),
+        json.dumps(cell.get_state(), ensure_ascii=False, default=str),
+        (tmp_path / "run.jsonl").read_text(encoding="utf-8").encode().decode("unicode_escape"),
+        *(run.to_html(), run.to_html(standalone=True), run.to_text(), run.to_markdown()),
+        *(repr(run.events), str(run.trace()), json.dumps(write_trace(run), ensure_ascii=False)),
+    ]
+    assert [text for text in outside if "EqoBCkgI" in text] == []
+    assert "Hm." in outside[0]
+    blocks = [block for event in run.events if isinstance(event, ThinkingEnded) for block in event.blocks]
+    assert [(block.type, block.signature) for block in blocks] == [("thinking", SIGNATURE), ("redacted_thinking", SIGNATURE)]
 
 
 def stream(name: str) -> Iterator[Any]:

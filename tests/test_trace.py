@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import agentcell
 from agentcell.adapters.agentfootprint import read_events
 from agentcell.events import (
     Event,
@@ -33,6 +34,7 @@ from agentcell.events import (
 from agentcell.projections.beats import Answer, Ask, Cost, Prompt, Return
 from agentcell.projections.trace import TraceProjection, project_trace
 from agentcell.projections.trace_shape import Trace
+from agentcell.testing.clock import FakeClock
 from shared import shared_path
 
 USAGE = Usage(input_tokens=10, output_tokens=5)
@@ -189,6 +191,13 @@ def test_an_answer_that_was_none_is_taken_back_when_its_tool_runs() -> None:
     assert ask.brain == "Agent went on with `a`.\n\nI will look."
 
 
+def test_a_second_start_adds_to_what_the_first_said() -> None:
+    requested = ToolStarted(call_id="c1", name="db", arguments={"q": 1}, requested=True)
+    (ask,) = project_trace([requested, ToolStarted(call_id="c1")]).steps[1:]
+    assert isinstance(ask, Ask)
+    assert (ask.tool, ask.input, ask.brain) == ("db", {"q": 1}, "Agent called `db`.")
+
+
 def test_routing_leads_the_next_beat_once() -> None:
     route = Routed(route="billing", confidence=0.95, reason="it names an invoice")
     events = [route, said("x"), ModelEnded(model_call_id="m1"), said("y", "m2"), ModelEnded(model_call_id="m2")]
@@ -252,6 +261,72 @@ def test_feeding_step_by_step_gives_the_same_trace() -> None:
     for n, event in enumerate(SEARCH_THEN_ANSWER, start=1):
         projection.feed(event)
         assert projection.trace() == project_trace(SEARCH_THEN_ANSWER[:n])
+
+
+def test_the_trace_of_a_run_has_the_names_of_the_run_and_prints_as_a_tree() -> None:
+    clock = FakeClock()
+    with agentcell.watch("Why?", agent="Atlas", model="m-1", asker="Ana", clock=clock, display=False) as run:
+        with run.tool("search", query="p95") as call:
+            clock.advance(0.5)
+            call.result([1])
+        run.write("Tuesday's deploy.")
+    trace = run.trace()
+    assert (trace.task, trace.agent, trace.model, trace.asker) == ("Why?", "Atlas", "m-1", "Ana")
+    assert str(trace).splitlines() == [
+        "Atlas (m-1)",
+        "Ana: Why?",
+        '├─ search {"query": "p95"}',
+        "│  Atlas called `search`.",
+        '│  → {"value": [1]} · 0.5s',
+        "└─ answer",
+        "   Tuesday's deploy.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("split", "events", "text", "thinking"),
+    [
+        ("auto", [said("<think>Hm.</think>"), said("Sunny.")], "Sunny.", "Hm."),
+        ("off", [said("<think>Hm.</think>"), said("Sunny.")], "<think>Hm.</think>Sunny.", None),
+        (
+            "auto",
+            [ThinkingDelta(text="Hm.", model_call_id="m1"), ThinkingEnded(model_call_id="m1"), said("Write <think>x</think>.")],
+            *("Write <think>x</think>.", "Hm."),
+        ),
+    ],
+)
+def test_reasoning_inside_text_is_thinking_in_the_trace_too(split: Any, events: list[Any], text: str, thinking: str | None) -> None:
+    with agentcell.watch("x", split=split, display=False) as run:
+        for event in (ModelStarted(model_call_id="m1"), *events, ModelEnded(model_call_id="m1", tool_calls=0)):
+            run.record(event)
+    answer = run.trace().steps[1]
+    assert isinstance(answer, Answer)
+    assert (answer.text, answer.brain, answer.thinking) == (text, text, thinking)
+    assert run.answer_text == text
+
+
+def test_reasoning_inside_text_before_a_tool_is_thinking_of_the_ask() -> None:
+    events = [said("<think>Hm.</think>I will look."), ModelEnded(model_call_id="m1", tool_calls=1), asked("c1"), asked("c2")]
+    first, second = project_trace([ModelStarted(model_call_id="m1"), *events]).steps[1:]
+    assert isinstance(first, Ask)
+    assert (first.brain, first.thinking) == ("I will look.", "Hm.")
+    assert isinstance(second, Ask)
+    assert second.thinking is None
+
+
+@pytest.mark.parametrize(
+    ("events", "model"),
+    [
+        ([], "model"),
+        ([ModelStarted(model_call_id="m1", model="m-2"), ModelStarted(model_call_id="m2", model="m-3")], "m-2"),
+        ([ModelStarted(model_call_id="m1"), ModelEnded(model_call_id="m1", model="m-4")], "m-4"),
+    ],
+)
+def test_a_run_that_names_no_model_has_the_first_that_was_called(events: list[Any], model: str) -> None:
+    with agentcell.watch("x", display=False) as run:
+        for event in events:
+            run.record(event)
+    assert run.trace().model == model
 
 
 def recorded(name: str) -> list[Any]:

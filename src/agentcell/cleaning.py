@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agentcell.events import ContextEvaluated, Noted, PauseResumed, Reported, Routed, ToolEnded, ToolProgressed, ToolStarted
+from agentcell.events import (
+    ContextEvaluated,
+    Noted,
+    PauseRequested,
+    PauseResumed,
+    Reported,
+    Routed,
+    ToolEnded,
+    ToolProgressed,
+    ToolStarted,
+)
 from agentcell.redact import plain
 
 if TYPE_CHECKING:
@@ -26,6 +36,9 @@ def cleaned(event: AnyEvent, redact: Redact) -> AnyEvent:
             return replace(event, result=plain(event.result, redact=redact), error=plain(event.error, redact=redact))
         case Noted():
             return replace(event, text=plain(event.text, redact=redact))
+        case PauseRequested():
+            choices = tuple(plain(choice, redact=redact) for choice in event.choices)
+            return replace(event, question=plain(event.question, redact=redact), choices=choices)
         case PauseResumed():
             return replace(event, answer=plain(event.answer, redact=redact))
         case _:

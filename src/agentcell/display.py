@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from agentcell.errors import describe, must_be_count, must_be_flag, must_be_one_of, must_be_text
 from agentcell.markup import showable
 from agentcell.options import RunOptions
 from agentcell.pacer import PACER, Pacer
+from agentcell.projections.status import compose_templates, validate_templates
 from agentcell.redact import Redact, mask_secrets
 from agentcell.run import Run, Surface
 from agentcell.snapshot import snapshot_html, snapshot_text
@@ -38,6 +40,7 @@ def watch(
     persist: Literal["snapshot", "widget"] = "snapshot",
     expand_trace: bool = False,
     redact: Redact = mask_secrets,
+    templates: Mapping[str, str] | None = None,
     display: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> Run:
@@ -59,6 +62,8 @@ def watch(
             which shows only as long as its kernel lives.
         expand_trace: Whether the tool trace below the answer is open from the beginning; else the reader opens it.
         redact: Masks secrets in a text, before it enters the log.
+        templates: Your own status lines, by the keys of `agentcell.projections.status.DEFAULT_TEMPLATES` or by `tool.<name>`, like
+            `{"tool.search": "Looking it up…"}`.
         display: False shows nothing; the traits of `run.cell` still tell everything.
         clock: Monotonic seconds; for tests.
 
@@ -88,8 +93,17 @@ def watch(
         persist=persist,
         expand_trace=must_be_flag("expand_trace", expand_trace),
         redact=redact,
+        templates=None if templates is None else _checked_templates(templates),
     )
     return Run(options, clock=clock, surface=_surface() if must_be_flag("display", display) else None)
+
+
+def _checked_templates(templates: object) -> Mapping[str, str]:
+    if not isinstance(templates, Mapping):
+        raise TypeError(f"templates must be a mapping of status lines by their keys, not {describe(templates)}")
+    composed = compose_templates(templates)
+    validate_templates(composed)
+    return composed
 
 
 def _surface() -> Surface:

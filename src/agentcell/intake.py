@@ -18,7 +18,7 @@ from agentcell.projections.run import RunProjection
 from agentcell.text.think import may_divide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from agentcell.events import AnyEvent
     from agentcell.faults import Faults
@@ -53,9 +53,16 @@ class Intake:
         clean: Masks the secrets in an event that was found in text.
     """
 
-    def __init__(self, clock: Callable[[], float], faults: Faults, *, clean: Callable[[AnyEvent], AnyEvent]) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        faults: Faults,
+        *,
+        clean: Callable[[AnyEvent], AnyEvent],
+        templates: Mapping[str, str] | None = None,
+    ) -> None:
         self.log = EventLog()
-        self.projection = RunProjection()
+        self.projection = RunProjection(templates=templates)
         self.lock = threading.RLock()
         self.quiet_source: str | None = None
         self.start: float | None = None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agentcell.redact import Redact, mask_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,3 +27,4 @@ class RunOptions:
     persist: Literal["snapshot", "widget"] = "snapshot"
     expand_trace: bool = False
     redact: Redact = field(default=mask_secrets, compare=False)
+    templates: Mapping[str, str] | None = field(default=None, compare=False)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentcell.cleaning import cleaned
 from agentcell.errors import AgentcellError, describe
-from agentcell.events import TextDelta, ThinkingDelta, ThinkingEnded
+from agentcell.events import RunStarted, TextDelta, ThinkingDelta, ThinkingEnded
 from agentcell.faults import Faults
 from agentcell.fields import checked
 from agentcell.intake import Intake
 from agentcell.options import RunOptions
 from agentcell.redact import MASK, plain
 from agentcell.requests import Requests
+from agentcell.thinking import normalize_thinking
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from agentcell.events import AnyEvent
+    from agentcell.events import AnyEvent, ThinkingFailed
     from agentcell.intake import Watcher
     from agentcell.projections.run import RunProjection
+    from agentcell.thinking import ThinkingHandler
 
 _DELTAS = (TextDelta, ThinkingDelta)
 
@@ -37,14 +40,15 @@ class Recorder:
     def __init__(self, options: RunOptions | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.options = options or RunOptions()
         self._faults = Faults()
-        self._intake = Intake(clock, self._faults, clean=self._cleaned)
+        self._intake = Intake(clock, self._faults, clean=self._cleaned, templates=self.options.templates)
         self._requests = Requests()
         self._ids = itertools.count(1)
 
     def record(self, event: AnyEvent) -> None:
         """Appends an event; `seq` and `time` are set here, values are copied as plain JSON and secrets masked.
 
-        A `ToolStarted` with an id that is known tells more about the same call. What is no event, or holds what its fields do not
+        A `ToolStarted` with an id that is known tells more about the same call. `RunStarted` is passed over, so that a log of another
+        run can be watched: the block has begun this one, and says whose it is. What is no event, or holds what its fields do not
         allow, is reported as a fault and left out.
         """
         if self._intake.start is None:
@@ -56,6 +60,8 @@ class Recorder:
         ):
             if event.text:
                 self._intake.add_delta(event)
+            return
+        if isinstance(event, RunStarted):
             return
         if isinstance(event, ThinkingDelta | ThinkingEnded) and self.options.thinking == "hide":
             return
@@ -78,6 +84,34 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 - somebody else's function, whatever it raises
             self._faults.report("masking secrets", error)
             return MASK
+
+    def record_thinking(
+        self,
+        provider: str,
+        raw: Any,
+        *,
+        model_call_id: str = "",
+        iteration: int = 0,
+        handlers: Sequence[ThinkingHandler] = (),
+    ) -> None:
+        """Records the reasoning that a whole response brought along, for who has no stream to pass through `Run.stream`.
+
+        A handler that raises costs the run that reasoning alone, and a row says so.
+
+        Args:
+            provider: As its framework names it (`anthropic`, `deepseek`, …); one that no handler knows brings nothing.
+            raw: What its handler takes: for `anthropic` the message's content, for most others the message. None brings nothing.
+            model_call_id: The model call that it belongs to, if its start was recorded.
+            iteration: Which model call of the turn it was, so that a failure can be found again.
+            handlers: Yours; they are asked before the shipped ones.
+        """
+        event: ThinkingEnded | ThinkingFailed | None = None
+        with self._faults.guarding("reading a model's thinking"):
+            event = None if raw is None else normalize_thinking(provider, raw, iteration=iteration, handlers=handlers)
+        if isinstance(event, ThinkingEnded):
+            event = replace(event, model_call_id=model_call_id) if event.blocks else None
+        if event is not None:
+            self.record(event)
 
     def new_id(self) -> str:
         """An id that no other call of this run has."""

@@ -12,6 +12,8 @@ from agentcell.context import Block
 from agentcell.errors import AgentcellError, describe, first_line, must_be_text
 from agentcell.events import (
     AnyEvent,
+    ModelEnded,
+    ModelStarted,
     Noted,
     Outcome,
     PauseRequested,
@@ -26,7 +28,7 @@ from agentcell.markup import joined
 from agentcell.options import RunOptions
 from agentcell.pause import Ask, ask_console
 from agentcell.recorder import Recorder, not_entered
-from agentcell.tool_call import ToolCall, is_interruption
+from agentcell.tool_call import ToolCall, call_around, is_interruption
 
 if TYPE_CHECKING:
     import os
@@ -194,7 +196,7 @@ class Run(Recorder):
         must_be_text("the question for run.pause", question)
         offered = tuple(must_be_text("a choice for run.pause", choice) for choice in choices)
         pause_id = self.new_id()
-        self.record(PauseRequested(pause_id=pause_id, question=question, choices=offered))
+        self.record(PauseRequested(pause_id=pause_id, question=question, choices=offered, call_id=call_around(self)))
         answer: str | None = None
         try:
             answer = ask(question, offered)
@@ -206,7 +208,9 @@ class Run(Recorder):
         """The run as beats: what was asked of the model and the tools, what came back, what it cost. Prints as a tree."""
         from agentcell.projections.trace import project_trace
 
-        return project_trace(self.events)
+        events = self.events
+        named = (event.model for event in events if isinstance(event, ModelStarted | ModelEnded))
+        return project_trace(events, model=self.options.model or next(filter(None, named), None))
 
     def stream(self, source: Any) -> Any:
         """Passes a provider's stream through unchanged and records what it brings.

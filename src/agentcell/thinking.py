@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agentcell.errors import first_line
 from agentcell.events import ThinkingBlock, ThinkingEnded, ThinkingFailed
 from agentcell.thinking_handlers import Anthropic, Gemini, Mistral, Ollama, OpenAI, OpenRouter, ReasoningField
 
@@ -81,7 +82,7 @@ def normalize_thinking(
         return ThinkingFailed(
             provider=provider,
             handler=handler.id,
-            error=str(error),
+            error=first_line(error),
             error_type=type(error).__name__,
             iteration=iteration,
         )

@@ -28,6 +28,12 @@ def is_interruption(error: BaseException) -> bool:
     return not isinstance(error, Exception) or type(error).__name__ == "CancelledError"
 
 
+def call_around(run: Run) -> str | None:
+    """The id of the tool call of `run` inside whose block this code is; None outside."""
+    call = _inside.get()
+    return call.call_id if call is not None and call.run is run else None
+
+
 class ToolCall:
     """A tool call of a run: `with run.tool("search", query="x") as call: call.result(search("x"))`.
 
@@ -61,7 +67,7 @@ class ToolCall:
                 call_id=self.call_id,
                 name=self.name,
                 arguments=self._arguments,
-                parent_id=self.around.call_id if self.around is not None and self.around.run is self.run else None,
+                parent_id=call_around(self.run),
             )
         )
         _inside.set(self)

@@ -1,135 +1,91 @@
-"""Traces out to AgentThinkingUI's JSON, which its player plays, and back in.
+"""Runs out to the JSON that AgentThinkingUI plays, and back in.
 
-Whatever it calls optional may be missing on the way in and is left out, never null, on the way out: players have crashed on it.
+A trace holds the beats of a run, and reading it gives a finished run with the same beats. What it does not hold is gone: deltas and
+their times, progress, questions to the person, notes, sub-agents, routes and their evidence (their sentences lead the beats), how
+many model calls there were beside those with a beat, what one that broke off had written, cache writes and reasoning tokens,
+signatures, the class of an error.
+
+Of a trace by another recorder this is lost too: its sentence about a tool's return and the text of its prompt (ours are told in
+their place), who got an answer if not the asker, a title, attributions, checklists, plans and whatever else only a player shows.
+Calls without an id get one.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from agentcell.errors import LoadError
-from agentcell.events import ToolOffer
-from agentcell.projections.beats import Answer, Ask, Cost, Prompt, Return, Step
-from agentcell.projections.trace_shape import Trace
-from agentcell.text.fields import list_at, number_at, object_at, objects_at, text_at
+from agentcell.adapters.agentthinkingui_beats import BeatReader
+from agentcell.adapters.loading import fault, list_in, object_of, text_in
+from agentcell.events import Outcome, Reported, RunEnded, RunStarted
+from agentcell.projections.trace import DEFAULT_MODEL
+from agentcell.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
+
+    from agentcell.events import AnyEvent
+
+_OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
-def write_trace(trace: Trace) -> dict[str, Any]:
-    """The JSON of `trace` as the player reads it: `to_dict` with `spanId` on the beats and `status` on a failed run."""
+def write_trace(run: Run) -> dict[str, Any]:
+    """The JSON of the run's trace, as the player reads it.
+
+    It is `run.trace().to_dict()` with `spanId` on the beats whose place is known, `outcome` when the run is over, and `status` when it
+    did not end well. Whatever is optional there is left out, never null: players have crashed on it.
+    """
+    trace = run.trace()
     written = trace.to_dict()
     for beat, at in zip(written["steps"], trace.at, strict=True):
         if at:
             beat["spanId"] = at
+    if run.outcome is not None:
+        written["outcome"] = run.outcome
     if trace.error is not None:
         written["status"] = "error"
     return written
 
 
-def read_trace(written: Mapping[str, Any]) -> Trace:
-    """The trace that `written` holds, by us or by another recorder; beats of a kind that we do not know are passed over.
+def read_trace(written: Mapping[str, Any]) -> Run:
+    """The finished run whose trace `written` is, by us or by another recorder.
+
+    Whatever is optional there may be missing or null. A trace that does not say how its run ended was answered, or failed if it has an
+    error.
 
     Raises:
-        LoadError: it has no list of steps, so it is no trace.
+        LoadError: it is no trace, or a part of it does not fit: says where, what must hold and what is there.
     """
-    if not isinstance(written.get("steps"), list):
-        raise LoadError(f"a trace must have a list of steps, but this has the keys {sorted(written)}: is it a saved trace?")
-    places = list_at(written, "at")
-    steps: list[Step] = []
-    for n, beat in enumerate(list_at(written, "steps")):
-        read = _READERS.get(beat.get("kind")) if isinstance(beat, dict) else None
-        if read is not None:
-            at = places[n] if n < len(places) else text_at(beat, "spanId")
-            steps.append(read(beat, at if isinstance(at, str) else None))
-    return Trace(
-        text_at(written, "task") or "",
-        _text(written, "agent", "Agent"),
-        _text(written, "model", "model"),
-        _text(written, "asker", "you"),
-        tuple(steps),
-        text_at(written, "title"),
-        tuple(call_id for call_id in list_at(written, "open") if isinstance(call_id, str)),
-        text_at(written, "error"),
+    return Run.of(_events(object_of("a trace", written)))
+
+
+def _events(written: Mapping[str, Any]) -> Iterator[AnyEvent]:
+    if written.get("steps") is None:
+        raise fault("a trace", "an object with a list of steps", written)
+    places = list_in("a trace", written, "at")
+    agent, model = text_in("a trace", written, "agent", "Agent"), text_in("a trace", written, "model", DEFAULT_MODEL)
+    reader = BeatReader(agent)
+    beats: list[AnyEvent] = []
+    for n, beat in enumerate(list_in("a trace", written, "steps")):
+        place = places[n] if n < len(places) else None
+        beats += reader.read(f"steps[{n}] of a trace", beat, place if isinstance(place, str) else None)
+    yield RunStarted(
+        task=text_in("a trace", written, "task") or reader.prompt,
+        agent=agent,
+        model=None if model == DEFAULT_MODEL else model,
+        asker=text_in("a trace", written, "asker", "you"),
     )
+    yield from beats
+    yield from _ending(written, reader.time)
 
 
-def _prompt(beat: dict[str, Any], at: str | None) -> Prompt:
-    return Prompt(brain=_text(beat, "brain"), cost=_cost(beat), at=at or "")
-
-
-def _ask(beat: dict[str, Any], at: str | None) -> Ask:
-    return Ask(
-        brain=_text(beat, "brain"),
-        cost=_cost(beat),
-        at=at,
-        tool=_text(beat, "tool"),
-        tool_name=text_at(beat, "toolName"),
-        call_id=_text(beat, "toolCallId"),
-        input=object_at(beat, "input"),
-        thinking=text_at(beat, "thinking"),
-        tools_seen=_offers(beat),
-    )
-
-
-def _return(beat: dict[str, Any], at: str | None) -> Return:
-    return Return(
-        brain=_text(beat, "brain"),
-        cost=_cost(beat),
-        at=at,
-        tool=_text(beat, "tool"),
-        tool_name=_text(beat, "toolName", _text(beat, "tool")),
-        call_id=_text(beat, "toolCallId"),
-        # `both` is an instruction too: its reader has to act on it.
-        reply_type="data" if beat.get("replyType", "data") == "data" else "instruction",
-        output=object_at(beat, "output"),
-        skill=text_at(beat, "skill"),
-        error=text_at(beat, "error"),
-    )
-
-
-def _answer(beat: dict[str, Any], at: str | None) -> Answer:
-    answer = object_at(beat, "answer")
-    return Answer(
-        brain=_text(beat, "brain"),
-        cost=_cost(beat),
-        at=at,
-        to=_text(beat, "to", "you"),
-        text=_text(answer, "text", _text(answer, "headline")),
-        thinking=text_at(beat, "thinking"),
-        tools_seen=_offers(beat),
-    )
-
-
-_READERS: Mapping[Any, Callable[[dict[str, Any], str | None], Step]] = {
-    "prompt": _prompt,
-    "ask": _ask,
-    "return": _return,
-    "answer": _answer,
-}
-
-
-def _cost(beat: dict[str, Any]) -> Cost:
-    cost = object_at(beat, "cost")
-    return Cost(
-        number_at(cost, "ms") or 0,
-        _count(cost, "tokens") or 0,
-        _count(cost, "tokensIn"),
-        _count(cost, "tokensOut"),
-        _count(cost, "tokensCached"),
-    )
-
-
-def _count(cost: dict[str, Any], key: str) -> int | None:
-    value = number_at(cost, key)
-    return None if value is None else int(value)
-
-
-def _offers(beat: dict[str, Any]) -> tuple[ToolOffer, ...]:
-    return tuple(ToolOffer(_text(tool, "name"), _text(tool, "description")) for tool in objects_at(beat, "toolsSeen"))
-
-
-def _text(mapping: Mapping[str, Any], key: str, default: str = "") -> str:
-    value = text_at(mapping, key)
-    return default if value is None else value
+def _ending(written: Mapping[str, Any], time: float) -> Iterator[AnyEvent]:
+    error = text_in("a trace", written, "error") or None
+    outcome = written.get("outcome")
+    if outcome is None:
+        outcome = "failed" if error or written.get("status") in ("error", "err") else "answered"
+    if outcome not in _OUTCOMES:
+        raise fault("outcome of a trace", f"one of {', '.join(map(repr, _OUTCOMES))}", outcome)
+    if error and outcome == "answered":
+        # It ended well in spite of an error that was told before.
+        yield Reported(time=time, name="error.fatal", evidence={"error": error})
+    yield RunEnded(time=time, outcome=outcome, error=None if error == outcome else error)

@@ -114,6 +114,7 @@ class Return(Beat):
         output: The result; what is no object stands under `value`.
         skill: The skill that was read.
         error: What went wrong.
+        cancelled: Whether the call was given up; `error` says why.
     """
 
     tool: str
@@ -123,6 +124,7 @@ class Return(Beat):
     output: Mapping[str, Any] = field(default_factory=dict)
     skill: str | None = None
     error: str | None = None
+    cancelled: bool = False
 
     def to_dict(self) -> Json:
         """The JSON of it."""
@@ -138,7 +140,7 @@ class Return(Beat):
             "brainMode": "act" if self.reply_type == "instruction" else "reason",
             **told({"skill": self.skill}),
             "cost": self.cost.to_dict(),
-            **told({"error": self.error}),
+            **told({"error": self.error, "cancelled": self.cancelled or None}),
         }
 
 

@@ -83,6 +83,7 @@ class Commentary:
         self._tools: dict[str, str] = {}
         self._descriptions: dict[str, str] = {}
         self._asked: set[str] = set()
+        self._task = ""
 
     def tell(self, event: Event) -> Remark:
         """The remark on the next event of the run."""
@@ -102,12 +103,8 @@ class Commentary:
         match event:
             case TextDelta() | ThinkingDelta() | ThinkingEnded():
                 return "silent"
-            case RunStarted():
-                self._asked.clear()
-                return _asked(event.task)
-            case TurnStarted():
-                self._asked.clear()
-                return _asked(event.text)
+            case RunStarted() | TurnStarted():
+                return self._choose_question(event)
             case RunEnded():
                 return "silent" if event.outcome == "answered" else Sentence(f"run.{event.outcome}", {})
             case TurnEnded():
@@ -142,6 +139,15 @@ class Commentary:
             case _:
                 return "unknown"
 
+    def _choose_question(self, event: RunStarted | TurnStarted) -> Choice:
+        self._asked.clear()
+        # The first turn's question is mostly the task itself, which has been told.
+        told, self._task = self._task, event.task if isinstance(event, RunStarted) else ""
+        text = event.task if isinstance(event, RunStarted) else event.text
+        if not text or (isinstance(event, TurnStarted) and text == told):
+            return "silent"
+        return Sentence("agent.turn_start", {"userPrompt": text})
+
     def _choose_model(self, event: ModelStarted | ModelEnded) -> Choice:
         if isinstance(event, ModelStarted):
             self._descriptions.update((tool.name, tool.description) for tool in event.tools)
@@ -159,17 +165,13 @@ class Commentary:
                 return Sentence("stream.tool_progress", {"toolName": name})
             self._tools.pop(event.call_id, None)
             return Sentence(_by_outcome("stream.tool_end", event.outcome), {"toolName": name})
-        self._tools[event.call_id] = event.name
+        tool = self._tools[event.call_id] = event.name or self._tools.get(event.call_id, "")
         # Descriptions are written for models and may be long; their first line is for people too.
-        description = self._descriptions.get(event.name, "").strip().split("\n", 1)[0].rstrip(".")
+        description = self._descriptions.get(tool, "").strip().split("\n", 1)[0].rstrip(".")
         key = "stream.tool_start.desc" if description else "stream.tool_start.noDesc"
         described = self._clause(key, {"description": description})
         key = "stream.tool_start.requested" if event.requested else "stream.tool_start"
-        return Sentence(key, {"toolName": event.name or NAMELESS_TOOL, "descClause": described})
-
-
-def _asked(text: str) -> Choice:
-    return Sentence("agent.turn_start", {"userPrompt": text}) if text else "silent"
+        return Sentence(key, {"toolName": tool or NAMELESS_TOOL, "descClause": described})
 
 
 def _by_outcome(key: str, outcome: str) -> str:

@@ -26,6 +26,9 @@ class Sentence(NamedTuple):
 Choice: TypeAlias = "Sentence | Literal['silent', 'unknown']"
 
 _NUMBERS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six")
+TOLD = "told"
+"""`Routed.by` of a decision that somebody else has put into words already: its `reason` is the sentence."""
+
 _TURN = "skill.turn_routed."
 
 
@@ -56,6 +59,8 @@ def choose_route(event: Routed, clause: Clause) -> Sentence:
     """Told always; the sentence depends on what kind of decision it was."""
     if event.by == "":
         return _plain_route(event, clause)
+    if event.by == TOLD:
+        return Sentence("routed.told", {"reason": event.reason})
     if event.by == "conflict":
         return _conflict(event.evidence, clause)
     dropped = object_at(event.evidence, "droppedResume")

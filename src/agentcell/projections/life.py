@@ -130,7 +130,7 @@ class LifeProjection:
         if self.status == "idle":
             self._reason(event.time)
         match event:
-            case RunStarted():
+            case RunStarted() if self.started is None:  # a log may tell of several runs; the block is the first one's
                 self.started = event
             case TextDelta(agent_id="") if event.text:
                 self._take_text(event)

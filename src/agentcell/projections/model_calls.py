@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agentcell.projections.beats import Cost
+from agentcell.text.control_tokens import strip_control_tokens
 from agentcell.text.javascript import trim
+from agentcell.text.think import split_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +38,8 @@ class ModelCall:
         ended: Whether it is over.
         first_ask: The place of the beat that took its cost and thinking.
         answer: The place of the beat that took its text for the answer.
+        thought_inside: Its reasoning as found inside its text.
+        splits: Whether to look for that: not where its reasoning comes apart from its text.
     """
 
     tools: tuple[ToolOffer, ...] = ()
@@ -46,6 +50,8 @@ class ModelCall:
     ended: bool = False
     first_ask: int | None = None
     answer: int | None = None
+    thought_inside: str | None = None
+    splits: bool = True
     _text: list[str] = field(default_factory=list)
     _thoughts: list[str] = field(default_factory=list)
 
@@ -63,13 +69,20 @@ class ModelCall:
         self._text[:] = [text]
 
     def take_text(self) -> str:
-        """What it said since somebody took that."""
+        """What it said since somebody took that, without reasoning inside."""
         text = "".join(self._text)
         self._text.clear()
-        return text
+        if not self.splits:
+            return text
+        split = split_reasoning(text)
+        if split.reasoning:
+            self.thought_inside = paragraphs([self.thought_inside or "", *split.reasoning])
+            self.thinking = paragraphs([self.thinking or "", *split.reasoning])
+        return strip_control_tokens(split.answer)
 
     def think(self, text: str) -> None:
         """Adds to the stretch of thinking that goes on."""
+        self.splits = False
         self._thoughts.append(text)
 
     def end_thought(self, parts: Iterable[str]) -> None:
@@ -92,7 +105,8 @@ class Claim:
 class ModelCalls:
     """The calls by id, and the newest of everything for those who name none."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, splits: bool) -> None:
+        self._splits = splits
         self._by_id: dict[str, ModelCall] = {}
         self._asking = ModelCall()
         self._thinking: str | None = None
@@ -100,7 +114,7 @@ class ModelCalls:
 
     def find(self, model_call_id: str) -> ModelCall:
         """The call with that id; one that nobody saw start begins here."""
-        return self._by_id.setdefault(model_call_id, ModelCall(self._tools))
+        return self._by_id.setdefault(model_call_id, ModelCall(self._tools, splits=self._splits))
 
     def asker(self, model_call_id: str) -> ModelCall:
         """The call with that id, "" for the newest that asked for tools."""
@@ -109,7 +123,7 @@ class ModelCalls:
     def start(self, event: ModelStarted) -> None:
         """A call begins; thinking told so far was not its own."""
         self._thinking, self._tools = None, event.tools
-        self._by_id[event.model_call_id] = ModelCall(event.tools, event.time)
+        self._by_id[event.model_call_id] = ModelCall(event.tools, event.time, splits=self._splits)
 
     def stream(self, event: TextDelta | ThinkingDelta, *, thought: bool) -> None:
         """Text or thinking of a call goes on."""
@@ -149,7 +163,7 @@ class ModelCalls:
         if call.first_ask is not None:
             return Claim(text)
         call.first_ask = index
-        thinking, tools = (call.thinking, call.tools) if model_call_id else (self._thinking, self._tools)
+        thinking, tools = (call.thinking, call.tools) if model_call_id else (self._thinking or call.thought_inside, self._tools)
         return Claim(text, call.cost, thinking, tools)
 
 

@@ -28,7 +28,7 @@ from agentcell.projections.calls import CallsProjection
 from agentcell.projections.life import LifeProjection
 from agentcell.projections.reasoning import ReasoningStretch
 from agentcell.projections.splitting import Division, SourceSplitting
-from agentcell.projections.status import StatusProjection, render_status_line
+from agentcell.projections.status import StatusProjection, compose_templates, render_status_line
 from agentcell.projections.steps import StepsProjection
 from agentcell.projections.told_events import ToldIds
 from agentcell.projections.usage import UsageProjection
@@ -36,7 +36,7 @@ from agentcell.text.control_tokens import strip_control_tokens
 from agentcell.text.think import split_reasoning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from agentcell.events import AnyEvent
 
@@ -48,9 +48,15 @@ class RunProjection:
 
     Attributes:
         found: The events that a tool trace told in what was fed last, with their time.
+
+
+    Args:
+        events: What has happened already.
+        templates: Your own status lines, over the defaults key by key.
     """
 
-    def __init__(self, events: Iterable[AnyEvent] = ()) -> None:
+    def __init__(self, events: Iterable[AnyEvent] = (), *, templates: Mapping[str, str] | None = None) -> None:
+        self._templates = compose_templates(templates or {})
         self.life = LifeProjection()
         self.status = StatusProjection()
         self.steps = StepsProjection()
@@ -161,10 +167,10 @@ class RunProjection:
     @property
     def status_line(self) -> str:
         """The one line of what goes on now; "" when there is nothing to say."""
-        if self.life.status not in ("idle", "reasoning"):
+        if self.life.status not in ("idle", "reasoning") and not self.life.waiting:
             return ""
         app_name = self.life.started.agent if self.life.started else ""
-        return render_status_line(self.status.state, app_name=app_name) or ""
+        return render_status_line(self.status.state, app_name=app_name, templates=self._templates) or ""
 
     @property
     def _is_over(self) -> bool:

@@ -50,6 +50,7 @@ DEFAULT_SENTENCES: Mapping[str, str] = {
     # Who goes on, as any framework tells it.
     "routed": "{{appName}} went on with `{{route}}`{{confidenceClause}}{{reasonClause}}.",
     "routed.confidence": " ({{confidence}} sure)",
+    "routed.told": "{{reason}}",
     "routed.reason": ": {{reason}}",
     # Which skill the turn starts with.
     "skill.turn_routed.continuity": "The conversation stayed with `{{to}}`.",

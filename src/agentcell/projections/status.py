@@ -251,13 +251,17 @@ def compose_templates(overrides: Mapping[str, str]) -> dict[str, str]:
 
 
 def validate_templates(templates: Mapping[str, Any]) -> None:
-    """Checks that `templates` has a line for every situation.
+    """Checks that `templates` has a line for every situation, and none for a situation that there is not.
 
     Raises:
         TypeError: a template is no string; names the key.
-        ValueError: a required key is missing or empty; names it.
+        ValueError: a required key is missing or empty, or a key would never be looked up; names it.
     """
     check(templates, required=DEFAULT_TEMPLATES, what="status")
+    for key in templates:
+        if key not in DEFAULT_TEMPLATES and not key.startswith("tool."):
+            known = ", ".join(map(repr, DEFAULT_TEMPLATES))
+            raise ValueError(f"a status template must be for {known} or 'tool.<name>', not for {key!r}")
 
 
 def _ladder(state: StatusState) -> list[str]:

@@ -150,7 +150,7 @@ class StepsProjection:
                 self._model(event)
             case PauseRequested() | PauseResumed():
                 self._pause(event)
-            case Routed():
+            case Routed() if event.route:
                 sure = "" if event.confidence is None else f" ({event.confidence:.0%})"
                 self._note(event, f"Routed to {event.route}{sure}", detail=event.reason)
             case LimitReached():
@@ -371,7 +371,8 @@ class StepsProjection:
 
     def _pause(self, event: PauseRequested | PauseResumed) -> None:
         if isinstance(event, PauseRequested):
-            self._pauses[event.pause_id] = self._add(event, f"Waiting on you: {event.question}")
+            parent = self._calls.get(event.call_id) if event.call_id else None
+            self._pauses[event.pause_id] = self._add(event, f"Waiting on you: {event.question}", parent=parent)
         else:
             detail = "" if event.answer is None else str(event.answer)
             self._finish(self._pauses.pop(event.pause_id, None), event.time, detail=detail)

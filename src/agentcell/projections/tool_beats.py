@@ -13,11 +13,14 @@ from agentcell.text.fields import text_at
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentcell.events import ToolEnded, ToolStarted
+    from agentcell.events import CallOutcome, ToolEnded, ToolStarted
     from agentcell.projections.model_calls import Claim
 
 SKILL_TOOL = "read_skill"
 """The tool whose reply is an instruction, not data; its argument `id` names the skill."""
+
+WORDLESS: Mapping[CallOutcome, str] = {"done": "", "failed": "tool failed", "cancelled": "cancelled"}
+"""What is said of a call that ended so without a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ def return_beat(event: ToolEnded, ask: OpenAsk, brain: str) -> Return:
         output=_output(event),
         skill=ask.skill,
         error=_error(event),
+        cancelled=event.outcome == "cancelled",
     )
 
 
@@ -82,4 +86,4 @@ def _output(event: ToolEnded) -> Mapping[str, Any]:
 def _error(event: ToolEnded) -> str | None:
     if event.outcome == "done":
         return None
-    return event.error or ("tool failed" if event.outcome == "failed" else "cancelled")
+    return event.error or WORDLESS[event.outcome]

@@ -43,7 +43,8 @@ from agentcell.text.trace_start import begins_trace
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_DEFAULT_MODEL = "model"
+DEFAULT_MODEL = "model"
+"""What the model is called when nobody named it."""
 
 
 class TraceProjection:
@@ -74,7 +75,7 @@ class TraceProjection:
 
     def _begin(self, run: RunStarted) -> None:
         self._agent_name = run.agent if self._agent is None else self._agent
-        self._model_name = (run.model or _DEFAULT_MODEL) if self._model is None else self._model
+        self._model_name = (run.model or DEFAULT_MODEL) if self._model is None else self._model
         self._asker_name = run.asker if self._asker is None else self._asker
         self._commentary = Commentary(app_name=self._agent_name, sentences=self._sentences)
         self._task = run.task
@@ -83,7 +84,8 @@ class TraceProjection:
         self._steps: list[Step] = []
         self._lead: list[str] = []
         self._last_route = ""
-        self._calls = ModelCalls()
+        self._splits = run.split == "auto"
+        self._calls = ModelCalls(splits=self._splits)
         self._withheld: ModelCall | None = None
         self._written: list[str] = []
         self._answered = False
@@ -181,7 +183,7 @@ class TraceProjection:
     def _end_turn(self, event: TurnEnded) -> None:
         withheld, self._withheld = self._withheld, None
         if not event.refused and (withheld is not None or (event.text and not self._answered)):
-            self._answer(event, event.text, withheld)
+            self._answer(event, self._answer_in(event.text), withheld)
         self._answered = False
 
     def _end_run(self, event: RunEnded) -> None:
@@ -193,6 +195,10 @@ class TraceProjection:
             self._answer(event, written, None)
         if event.outcome != "answered":
             self._error = event.error or event.error_type or event.outcome
+
+    def _answer_in(self, text: str) -> str:
+        """`text` without reasoning inside."""
+        return strip_control_tokens(split_reasoning(text).answer) if self._splits else text
 
     def _answer(self, event: Event, text: str, call: ModelCall | None) -> None:
         first = call is not None and call.first_ask is None
@@ -214,8 +220,11 @@ class TraceProjection:
         if event.model_call_id:
             self._asked_by[event.call_id] = event.model_call_id
             self._calls.find(event.model_call_id).waiting.add(event.call_id)
+        asked = self._requested.get(event.call_id)
+        if asked is not None:  # a second start says more about the same call
+            event = replace(event, name=event.name or asked[0].name, arguments=event.arguments or asked[0].arguments)
         if event.requested:
-            self._requested.setdefault(event.call_id, (event, remark))
+            self._requested[event.call_id] = event, remark
             return
         ask = self._open.get(event.call_id)
         if ask is not None and event.call_id in self._paused and ask.tool_name == (event.name or NAMELESS_TOOL):

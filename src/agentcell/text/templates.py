@@ -24,6 +24,8 @@ def check(templates: Mapping[str, Any], *, required: Iterable[str], what: str) -
         ValueError: a required key is missing or empty; names it.
     """
     for key, template in templates.items():
+        if not isinstance(key, str):
+            raise TypeError(f"the key of a {what} template must be a string, not {key!r:.60} ({type(key).__name__})")
         if not isinstance(template, str):
             raise TypeError(f"the {what} template {key!r} must be a string, not {template!r:.60} ({type(template).__name__})")
     for key in required:
