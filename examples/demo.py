@@ -57,6 +57,7 @@ def main() -> int:
             notebook,
             timeout=120,
             kernel_name="python3",
+            extra_arguments=["--IPKernelApp.log_level=40"],  # it would warn that it listens on this machine
             store_widget_state=False,
             record_timing=False,
             resources={"metadata": {"path": str(OUT)}},

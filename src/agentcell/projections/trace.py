@@ -183,7 +183,7 @@ class TraceProjection:
     def _end_turn(self, event: TurnEnded) -> None:
         withheld, self._withheld = self._withheld, None
         if not event.refused and (withheld is not None or (event.text and not self._answered)):
-            self._answer(event, self._answer_in(event.text), withheld)
+            self._answer(event, event.text, withheld)
         self._answered = False
 
     def _end_run(self, event: RunEnded) -> None:
@@ -195,10 +195,6 @@ class TraceProjection:
             self._answer(event, written, None)
         if event.outcome != "answered":
             self._error = event.error or event.error_type or event.outcome
-
-    def _answer_in(self, text: str) -> str:
-        """`text` without reasoning inside."""
-        return strip_control_tokens(split_reasoning(text).answer) if self._splits else text
 
     def _answer(self, event: Event, text: str, call: ModelCall | None) -> None:
         first = call is not None and call.first_ask is None
