@@ -256,7 +256,7 @@ def test_five_thousand_calls_are_cut_with_the_cut_stated_and_quickly_drawn():
     steps = run.view
     steps.refresh()
     html = steps.trace
-    assert "… 4,500 earlier rows are left out · 468 rows stand without their input and output" in html
+    assert "… 4,500 earlier rows are left out · 481 rows stand without their input and output" in html
     assert html.count("<li") == 500
     assert "4,000 more characters" in html
     assert "250× tool0 · " in html

@@ -493,3 +493,12 @@ def test_an_emoji_that_comes_in_two_halves_is_whole_everywhere(stage: Stage, mes
 def test_a_task_that_no_page_can_hold_is_shown_as_well_as_it_can_be(messages: list[dict]):
     stage = Stage(messages, task="why \ud800?")
     assert stage.cell.task == "why \ufffd?"
+
+
+def test_a_view_that_leaves_while_the_run_goes_on_has_not_left_for_the_end(stage: Stage):
+    with stage.run:
+        stage.act(type="left")
+        assert not stage.cell.left
+    assert not stage.cell.left
+    stage.act(type="left")
+    assert stage.cell.left

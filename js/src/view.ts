@@ -1,6 +1,6 @@
 // One view of a run: header, the line of what goes on, the steps, the answer.
 
-import { newId } from "./actions";
+import { newId, sendAction } from "./actions";
 import { Answer } from "./answer";
 import { button, codeMarked, make, setText, words } from "./dom";
 import { clockText } from "./duration";
@@ -59,6 +59,7 @@ export class CellView implements Drawn {
   }
 
   dispose(): void {
+    sendAction(this.#store.model, { type: "left", id: newId() });
     this.#store.remove(this);
     this.#rows.dispose();
     this.#root.remove();

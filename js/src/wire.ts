@@ -98,9 +98,14 @@ export interface ResyncAction {
   id: string;
 }
 
+export interface LeftAction {
+  type: "left";
+  id: string;
+}
+
 export interface ActionContent {
   run_id: string;
-  action: OpenAction | ResyncAction;
+  action: OpenAction | ResyncAction | LeftAction;
 }
 
 /** The names of the synced traits. */
@@ -125,4 +130,4 @@ export const VIEW_KEYS: (keyof View)[] = [
 ];
 
 export type Message = PatchMessage | Heartbeat;
-export type Action = OpenAction | ResyncAction;
+export type Action = OpenAction | ResyncAction | LeftAction;

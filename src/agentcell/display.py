@@ -144,7 +144,12 @@ class NotebookSurface:
         if self._handle is None:
             return
         self._show_end(run)
-        self._pacer.later(AGAIN, lambda: self._show_end(run))
+        self._pacer.later(AGAIN, lambda: self._show_end_again(run))
+
+    def _show_end_again(self, run: Run) -> None:
+        # Where the page has said that it came, showing it once more would only close what the reader has opened in it meanwhile.
+        if not run.cell.left:
+            self._show_end(run)
 
     def _show_end(self, run: Run) -> None:
         bundle: dict[str, Any] = {"text/html": snapshot_html(run), "text/plain": snapshot_text(run)}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_ROWS = 500
 """Rows that the panel holds; of more, the newest."""
 
-MAX_BODIES = 200_000
+MAX_BODIES = 120_000
 """Characters of bodies, all rows together, that the panel holds; later rows go without."""
 
 MAX_DEPTH = 8

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_ROWS = 500
 """Rows that a snapshot holds; of more, the newest."""
 
-MAX_BODIES = 200_000
+MAX_BODIES = 120_000
 """Characters of bodies, all rows together, that a snapshot holds; later rows go without."""
 
 _DIM = "opacity:0.75"

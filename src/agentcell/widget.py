@@ -93,11 +93,14 @@ class AgentCell(anywidget.AnyWidget):
 
     run: Run
     view: ViewModel
+    left: bool
+    """Whether a view has left its page since the run ended: the final output has arrived there."""
 
     def __init__(self, run: Run, *, pacer: Pacer = PACER) -> None:
         self.run = run
         self.view = run.view
         self._pacer = pacer
+        self.left = False
         self._reading = threading.local()
         self._sending = threading.RLock()
         self._will_look = False
@@ -171,6 +174,8 @@ class AgentCell(anywidget.AnyWidget):
         match action:
             case {"type": "open", "row": int() | None as row, "open": bool(is_open)}:
                 self.run.opened[row] = is_open
+            case {"type": "left"}:
+                self.left = self.run.outcome is not None
             case {"type": "resync"}:
                 with self._sending:
                     self._resend()

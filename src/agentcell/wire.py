@@ -151,15 +151,22 @@ class ResyncAction(TypedDict):
     id: str
 
 
+class LeftAction(TypedDict):
+    """Browser to Python: a view of the run has left the page, as it does when the final output takes its place."""
+
+    type: Literal["left"]
+    id: str
+
+
 class ActionContent(TypedDict):
     """What the control channel carries: one handler serves every run of the kernel, `run_id` says whose action it is."""
 
     run_id: str
-    action: OpenAction | ResyncAction
+    action: OpenAction | ResyncAction | LeftAction
 
 
 Message: TypeAlias = PatchMessage | Heartbeat
-Action: TypeAlias = OpenAction | ResyncAction
+Action: TypeAlias = OpenAction | ResyncAction | LeftAction
 
 ACTION_MESSAGE = "agentcell_action"
 """The type of the control-channel message that carries an `Action` beside the comm; content `ActionContent`."""
@@ -182,6 +189,7 @@ _RECORDS: tuple[Any, ...] = (
     View,
     OpenAction,
     ResyncAction,
+    LeftAction,
     ActionContent,
 )
 _UNIONS: dict[str, Any] = {"Message": Message, "Action": Action}

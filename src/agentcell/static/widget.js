@@ -613,6 +613,7 @@ var CellView = class {
 		store.add(this);
 	}
 	dispose() {
+		sendAction(this.#store.model, { type: "left", id: newId() });
 		this.#store.remove(this);
 		this.#rows.dispose();
 		this.#root.remove();
