@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from agentcell.events import Usage
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 BODY_LIMIT = 6_000
 """Characters of one body that are shown; the whole value stays in Python."""
+
+_KEY = re.compile(r"(&quot;(?:[^&]|&(?!quot;))*&quot;)(?=:)")  # in text that is escaped already
 
 LINE_LIMIT = 300
 """Characters of a row's text or detail that are shown."""
@@ -97,7 +100,12 @@ def value_text(value: Any) -> str:
 
 def labelled(label: str, value: Any) -> tuple[str, str]:
     """A value under its name, as two parts of a `dl`."""
-    return tag("dt", label), tag("dd", tag("pre", html_text(cut(value_text(value), BODY_LIMIT))))
+    return tag("dt", label), tag("dd", tag("pre", _marked(html_text(cut(value_text(value), BODY_LIMIT)), value)))
+
+
+def _marked(html: str, value: Any) -> str:
+    """The HTML of a value's text, with the keys of JSON marked; a text is left as it is."""
+    return html if isinstance(value, str) else _KEY.sub(r"<b>\1</b>", html)
 
 
 def _row_text(step: Step) -> str:

@@ -5,7 +5,7 @@
         run.record(event)
 
 No record says that a run is over, so `read_events` never makes a `RunEnded`: inside a block the block ends the run, and `read_run`
-says from what the log holds how it ended.
+says from what the log holds how it ended. Traces for AgentThinkingUI, agentfootprint's player, are written and read here as well.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentcell.adapters.agentfootprint_records import RecordReader
+from agentcell.adapters.agentthinkingui import read_trace, write_trace
 from agentcell.cleaning import cleaned
 from agentcell.events import (
     AnyEvent,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 CUT = "the log ends before the run does"
 WAITING = "the log ends while the run waits for an answer"
+
+__all__ = ["read_events", "read_run", "read_trace", "write_trace"]
 
 
 def read_events(mappings: Iterable[Mapping[str, Any]]) -> Iterator[AnyEvent]:
