@@ -26,7 +26,8 @@ from agentcell.events import (
     TurnEnded,
 )
 from agentcell.projections.bullets import BULLET_LIMIT
-from agentcell.projections.steps import Step, StepsProjection, project_steps
+from agentcell.projections.step import Step
+from agentcell.projections.steps import StepsProjection, project_steps
 
 SEARCH = ToolStarted(call_id="a", name="search", arguments={"query": "p95"}, time=1.0)
 FETCH = ToolStarted(call_id="b", name="fetch", time=2.0)

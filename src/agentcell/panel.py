@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentcell.events import ToolOffer
     from agentcell.projections.calls import Beginning, ModelRow
     from agentcell.projections.run import RunProjection
-    from agentcell.projections.steps import StepState
+    from agentcell.projections.step import StepState
 
 MAX_ROWS = 500
 """Rows that the panel holds; of more, the newest."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agentcell import wire
     from agentcell.projections.life import LifeProjection
     from agentcell.projections.run import RunProjection
-    from agentcell.projections.steps import Step
+    from agentcell.projections.step import Step
 
 BODY_LIMIT = 6_000
 """Characters of one body that are shown; the whole value stays in Python."""

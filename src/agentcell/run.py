@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from agentcell.projections.life import Status
-    from agentcell.projections.steps import Step
+    from agentcell.projections.step import Step
     from agentcell.projections.trace_shape import Trace
     from agentcell.view import ViewModel
     from agentcell.widget import AgentCell

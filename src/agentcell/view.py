@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from agentcell import wire
     from agentcell.projections.run import RunProjection
-    from agentcell.projections.steps import Step
+    from agentcell.projections.step import Step
     from agentcell.text.growing import GrowingText
 
 ANSWER_LIMIT = 200_000

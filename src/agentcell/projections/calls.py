@@ -21,7 +21,8 @@ from agentcell.events import (
 )
 
 if TYPE_CHECKING:
-    from agentcell.projections.steps import StepsProjection, StepState
+    from agentcell.projections.step import StepState
+    from agentcell.projections.steps import StepsProjection
 
 TEXT_LIMIT = 6_000
 """Characters that are kept of what a model wrote in one call; the events hold all of it."""
