@@ -29,4 +29,19 @@ with agentcell.watch("Why is checkout slow?") as run:
     opened = page.output(1).locator("li > details[open]")
     expect(opened).to_have_count(1)
     expect(opened).to_contain_text("Deploy 4121")
-    assert output.data["text/html"].count("<details open") == 1
+    expect(opened).to_be_visible()
+    assert output.data["text/html"].count("<details open") == 2  # the row, and the block, for else it would be out of sight
+
+
+def test_what_the_reader_opens_right_after_the_end_stays_open(jupyterlab: Lab):
+    page = jupyterlab.open(notebook('with agentcell.watch("Why?") as run:\n    run.step("Looking")\n    run.write("Because.")'))
+    page.run(0)
+    page.listen()
+    page.run(1)
+    heading = page.output(1).locator("summary").first
+    expect(heading).to_contain_text("Thought for")
+    heading.click()
+    # The end is sent once more after a second, unless the page has said that it came: wait until that moment is over.
+    page.wait("() => lab.evaluate('__import__(\"agentcell.pacer\").pacer.PACER._timers == []').then((over) => over === 'True')")
+    assert [message["type"] for message in page.heard()].count("update_display_data") == 1
+    expect(page.output(1).get_by_text("Looking")).to_be_visible()
