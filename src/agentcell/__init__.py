@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentcell.context import current_run
     from agentcell.display import watch
-    from agentcell.errors import AgentcellError, AgentcellWarning, LoadError
+    from agentcell.errors import AgentcellError, AgentcellWarning, LoadError, RunStopped
     from agentcell.exchange import to_marker
     from agentcell.run import Run, load
     from agentcell.text.markers import parse_marker, strip_markers
@@ -32,6 +32,7 @@ _HOME = {
     "AgentcellWarning": "agentcell.errors",
     "LoadError": "agentcell.errors",
     "Run": "agentcell.run",
+    "RunStopped": "agentcell.errors",
     "current_run": "agentcell.context",
     "load": "agentcell.run",
     "parse_marker": "agentcell.text.markers",
@@ -50,6 +51,7 @@ __all__ = [
     "AgentcellWarning",
     "LoadError",
     "Run",
+    "RunStopped",
     "current_run",
     "load",
     "parse_marker",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentcell.cleaning import cleaned
-from agentcell.errors import AgentcellError, describe
+from agentcell.errors import AgentcellError, RunStopped, describe
 from agentcell.events import RunStarted, TextDelta, ThinkingDelta, ThinkingEnded
 from agentcell.faults import Faults
 from agentcell.fields import checked
@@ -19,7 +20,6 @@ from agentcell.requests import Requests
 from agentcell.thinking import normalize_thinking
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Mapping, Sequence
 
     from agentcell.events import AnyEvent, ThinkingFailed
@@ -43,6 +43,7 @@ class Recorder:
         self._intake = Intake(clock, self._faults, clean=self._cleaned, templates=self.options.templates)
         self._requests = Requests()
         self._ids = itertools.count(1)
+        self._stop = threading.Event()
 
     def record(self, event: AnyEvent) -> None:
         """Appends an event; `seq` and `time` are set here, values are copied as plain JSON and secrets masked.
@@ -112,6 +113,24 @@ class Recorder:
             event = replace(event, model_call_id=model_call_id) if event.blocks else None
         if event is not None:
             self.record(event)
+
+    def stop(self) -> None:
+        """Asks the run to stop, from any thread: what it does next in the run raises `RunStopped` in the agent's code."""
+        self._stop.set()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the run was asked to stop. Code that does nothing in the run for long polls it."""
+        return self._stop.is_set()
+
+    def raise_if_stopping(self) -> None:
+        """Ends the code that calls it when the run was asked to stop.
+
+        Raises:
+            RunStopped: it was asked to.
+        """
+        if self._stop.is_set():
+            raise RunStopped
 
     def new_id(self) -> str:
         """An id that no other call of this run has."""
