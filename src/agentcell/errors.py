@@ -18,7 +18,7 @@ class LoadError(AgentcellError, ValueError):
     """A saved run that cannot be read back: says which file, which line and what is wrong there."""
 
 
-class RunStopped(BaseException):  # noqa: N818 - it is no error, as KeyboardInterrupt and CancelledError are none
+class RunStopped(BaseException):
     """The person asked the run to stop; raised in the agent's code, and ended quietly by the run's block.
 
     Like an interrupt it is no `Exception`: an agent that tries again, or that turns a tool's failure into words for its model, must not
