@@ -55,13 +55,15 @@ ALLOWED = {
     "tools": {"context", "errors"},
     "adapters": {"events", "errors", "projections", "text", "thinking", "cleaning", "redact", "run", "context", "tool_call"},
     "display": {"run", "options", "markup", "redact", "snapshot", "pacer", "widget", "errors", "projections"},
+    "magic": {"display", "run"},
+    "cells": {"adapters", "context", "display", "errors", "run"},
     "testing": {"events", "errors", "pacer", "recorder"},
 }
 STANDARD_LIBRARY_ONLY = {"errors", "events", "wire", "markup"}
 THIRD_PARTY = {
     "anywidget": {"widget"},
     "traitlets": {"widget"},
-    "IPython": {"display", "actions", "magic"},
+    "IPython": {"display", "actions", "cells", "magic"},
     "comm": {"testing"},
     "markdown_it": {"markdown", "markdown_stream"},
     "bleach": {"markdown"},
