@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,6 +37,21 @@ class Frameworks:
             if found is None:
                 found = self._adapters[kind] = kind(self)  # type: ignore[arg-type]  # only a Run inherits from here
             return found  # type: ignore[return-value]  # it was put there under its own class
+
+    def has_adapter(self: Self, name: str) -> bool:
+        """Whether this run has an adapter from our module with this last name."""
+        with self._adapting:
+            return any(kind.__module__.rpartition(".")[2] == name for kind in self._adapters)
+
+    def opentelemetry(self: Self) -> Any:
+        """A span processor: `provider.add_span_processor(run.opentelemetry())`.
+
+        It hears agents that are instrumented by OpenTelemetry's GenAI conventions or by OpenInference. A global provider that was set
+        before the block is heard by itself.
+        """
+        from agentcell.adapters.opentelemetry import processor_for
+
+        return processor_for(self)  # type: ignore[arg-type]  # only a Run inherits from here
 
     def _close_adapters(self: Self, error: BaseException | None) -> None:
         """Ends what the frameworks have left open."""

@@ -35,7 +35,7 @@ class Framework:
     adapter: str
 
 
-FRAMEWORKS: tuple[Framework, ...] = ()
+FRAMEWORKS: tuple[Framework, ...] = (Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry"),)
 """All of them."""
 
 
@@ -84,6 +84,10 @@ class Ambience:
                 framework, detach = self._detach.popitem()
                 with run.guarding(f"letting go of {framework.module}"):
                     detach()
+
+    def hears(self, name: str) -> bool:
+        """Whether the hook of our adapter module with this last name is in place."""
+        return any(framework.adapter.rpartition(".")[2] == name for framework in tuple(self._detach))
 
     def _imported(self, module: str) -> None:
         with self._lock:

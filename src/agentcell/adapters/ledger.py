@@ -75,6 +75,7 @@ class Ledger:
         self.tools: dict[str, _Tool] = {}
         self.pauses: dict[str, tuple[str, str | None]] = {}  # by key: the pause's id, and the key of the call that waits
         self._turns: dict[str, Turn] = {}
+        self.model_ids: set[str] = set()  # by which the run knows the model calls that were told from here
 
     def turn(self, key: str) -> Turn:
         """The turn with this key, which begins if it has not; one that is over begins anew."""
@@ -172,6 +173,7 @@ class Turn:
                 self._ended_models.pop(key, None)
                 known = self._models[key] = _Model(self._adopted or self._run.new_id(), self._agents.get(agent, ""))
                 self._adopted = ""
+                self._ledger.model_ids.add(known.call_id)
             self._record(
                 ModelStarted(
                     model_call_id=known.call_id, agent_id=known.agent_id, model=model, provider=provider, tools=tuple(tools)
@@ -307,7 +309,7 @@ class Turn:
                 known = self._new_tool(key, agent)
             elif known.state == "waiting":
                 self._ledger.resume_call(key)
-            elif known.state == "running":
+            elif known.state == "running" and not (arguments and arguments != known.arguments):
                 return
             known.state, known.turn = "running", self
             outer = self._ledger.tools.get(inside) if inside else None
