@@ -51,7 +51,8 @@ ALLOWED = {
     "exchange": {"run", "text", "errors"},
     "tools": {"context", "errors"},
     "adapters": {"events", "errors", "projections", "text", "thinking", "cleaning", "redact", "run"},
-    "terminal": {"run", "render", "snapshot", "pacer", "markup", "text"},
+    "live_line": {"pacer", "text"},
+    "terminal": {"run", "render", "snapshot", "projections", "pacer", "live_line"},
     "display": {"run", "options", "redact", "snapshot", "pacer", "terminal", "widget", "errors", "projections"},
     "testing": {"events", "errors", "pacer", "recorder"},
 }
