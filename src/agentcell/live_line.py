@@ -36,7 +36,7 @@ class Teller(Protocol):
     """A run that has something to say in the line."""
 
     def tick(self) -> None:
-        """Called before each picture, from the pacer's thread: prints what waits to be printed."""
+        """Called before each picture and each question: prints what waits to be printed."""
 
     def tell(self) -> tuple[str, str] | None:
         """The heading and the line of what goes on now; None to show nothing."""
@@ -65,7 +65,7 @@ class LiveLine:
 
     def join(self, file: TextIO, teller: Teller) -> bool:
         """Shows `teller` in the line; False where `file` cannot have one, or where another terminal has it."""
-        if not _is_rewritable(file):
+        if not _is_rewritable(file) or _goes_on_under_a_prompt():
             return False
         with self._lock:
             if self._file is not None and self._file is not file:
@@ -86,10 +86,15 @@ class LiveLine:
             if not self._tellers:
                 self._end()
 
-    def print(self, file: TextIO, text: str) -> None:
-        """Writes whole lines, above the line if it is there."""
+    def print(self, file: TextIO, text: str, *, patient: bool) -> bool:
+        """Writes whole lines, above the line if it is there.
+
+        Where that would be in the way of what the person is typing, who is `patient` does not get it written now, and gets False.
+        """
         with self._lock:
             if file is self._file:
+                if patient and self._is_in_use(file):
+                    return False
                 self._erase()
                 if not self._at_start:
                     text = f"\n{text}"
@@ -97,15 +102,19 @@ class LiveLine:
             # What the terminal's encoding does not have is shown in another way: a run is not lost for its bullets.
             file.write(f"{_encodable(text, file)}\n")
             file.flush()
+            return True
 
-    @property
-    def is_kept_away(self) -> bool:
-        """Whether the person is being asked, or edits a line: lines that are printed now would be in the way."""
-        file = self._file
-        return self._questions > 0 or (file is not None and _is_edited(file) and _patched(file) is file)
+    def before_fork(self) -> None:
+        """Waits until nothing is being written: the child would wait for ever for the stream's own lock."""
+        self._lock.acquire()
+        self._erase()
 
-    def forget(self) -> None:
-        """After a fork: the line, the runs in it and the thread that draws it stayed with the parent."""
+    def after_fork_in_parent(self) -> None:
+        """Goes on."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """The line, the runs in it and the thread that draws it stayed with the parent."""
         for hook in self._hooks:
             hook.remove()
         self.__init__(pacer=self._pacer, clock=self._clock)  # type: ignore[misc]
@@ -137,11 +146,9 @@ class LiveLine:
 
     def _composed(self, file: TextIO, title: str, line: str, others: int) -> str:
         frames = _SPINNER if _encodable(_SPINNER, file) == _SPINNER else _PLAIN_SPINNER
-        frame = frames[int(self._clock() / TICK) % len(frames)]
+        frame = frames[round(self._clock() / TICK) % len(frames)]
         title, line = _encodable(title + (f" · +{others} more" if others else ""), file), _encodable(line, file)
         width = _columns(file) - 1  # in the last column some terminals begin another row
-        if width < 12:
-            return fit(title, width)
         title = fit(title, width - 2)
         left = width - 2 - cell_width(title) - 2
         line = fit(line, left) if left > 8 else ""
@@ -165,6 +172,10 @@ class LiveLine:
             self._end()
 
     # Out of the way of others
+
+    def _is_in_use(self, file: TextIO) -> bool:
+        """Whether the person is being asked, or edits a line, and nobody can write above that."""
+        return _patched(file) is file and (self._questions > 0 or _is_edited(file))
 
     def _begin(self, file: TextIO) -> None:
         self._file = file
@@ -194,6 +205,8 @@ class LiveLine:
 
     def _asking(self, original: Callable[..., Any], *args: Any) -> Any:
         """Stands in for `input`, which writes its prompt past `sys.stdout`."""
+        for teller in self._tellers:
+            teller.tick()  # what happened before the question stands before it
         with self._lock:
             self._erase()
             self._questions += 1
@@ -248,6 +261,11 @@ def _is_rewritable(file: TextIO) -> bool:
     return not file.closed and file.isatty()
 
 
+def _goes_on_under_a_prompt() -> bool:
+    """Whether this is an interactive Python, and code of it that does not keep the next prompt from coming."""
+    return hasattr(sys, "ps1") and threading.current_thread() is not threading.main_thread()
+
+
 def _is_edited(file: TextIO) -> bool:
     """Whether the terminal is in a mode in which programs read keys: readline, prompt_toolkit, getpass, a pager."""
     try:
@@ -289,4 +307,4 @@ LINE = LiveLine()
 """The process's one live line."""
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=LINE.forget)
+    os.register_at_fork(before=LINE.before_fork, after_in_parent=LINE.after_fork_in_parent, after_in_child=LINE.after_fork_in_child)

@@ -33,6 +33,7 @@ class TextSurface:
         self._run: Run | None = None
         self._is_live = False
         self._has_news = True
+        self._lines: list[str] = []  # that are not printed yet
         self._depths: list[int] = []
         self._running: set[int] = set()
         self._printing = threading.Lock()
@@ -51,7 +52,8 @@ class TextSurface:
         self._line.leave(self)
         with self._printing:
             if self._run is not None:
-                self._print("\n".join([*self._new_rows(run), self._end(run)]))
+                self._lines += [*self._new_rows(run), self._end(run)]
+                self._print(patient=False)
                 self._run = None
 
     def state_changed(self) -> None:
@@ -69,16 +71,14 @@ class TextSurface:
         """Prints the rows that are new, unless the person is typing there."""
         with self._printing:
             run = self._run
-            if run is None or (self._is_live and self._line.is_kept_away):
-                return
-            self._has_news = False
-            rows = self._new_rows(run)
-            if rows:
-                self._print("\n".join(rows))
+            if run is not None:
+                self._has_news = False
+                self._lines += self._new_rows(run)
+                self._print(patient=True)
 
     def tick(self) -> None:
         """Prints what had to wait."""
-        if self._has_news:
+        if self._has_news or self._lines:
             self.flush()
 
     def tell(self) -> tuple[str, str] | None:
@@ -124,7 +124,8 @@ class TextSurface:
     def _painted(self, text: str, style: str | None) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if text and style and self._is_live and has_colours() else text
 
-    def _print(self, text: str) -> None:
-        if self._file is not None:
-            # A bare carriage return in an answer would let what follows stand over what was before.
-            self._line.print(self._file, text.replace("\r\n", "\n").replace("\r", "\n"))
+    def _print(self, *, patient: bool) -> None:
+        # A bare carriage return in an answer would let what follows stand over what was before.
+        text = "\n".join(self._lines).replace("\r\n", "\n").replace("\r", "\n")
+        if self._file is not None and self._lines and self._line.print(self._file, text, patient=patient):
+            self._lines.clear()

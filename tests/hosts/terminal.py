@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,6 +41,10 @@ def wait_at(gate):
 """The beginning of every script. A gate is a file beside it."""
 
 
+LAUNCH = "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.execv(sys.argv[1], sys.argv[1:])"
+"""Makes the terminal the one that Ctrl-C goes to, and becomes the program."""
+
+
 class Terminal:
     """A terminal in which a program runs.
 
@@ -49,7 +54,7 @@ class Terminal:
         frames: The screen after each piece of it; of the text no more than what is in sight.
     """
 
-    def __init__(self, process: int, file: int, folder: Path, columns: int, rows: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], file: int, folder: Path, columns: int, rows: int) -> None:
         self.folder = folder
         self.raw = b""
         self.frames: list[str] = []
@@ -67,9 +72,13 @@ class Terminal:
 
     def until(self, *texts: str) -> None:
         """Reads until all these texts are on the screen."""
+        self.wait(lambda: all(text in self.text for text in texts), f"{texts} stand there")
+
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
+        """Reads until a condition holds."""
         end = time.monotonic() + SECONDS
-        while not all(text in self.text for text in texts):
-            assert self._read(end), f"the program ended, or {SECONDS} s went by, and {texts} did not come:\n{self.text}"
+        while not condition():
+            assert self._read(end), f"the program ended, or {SECONDS} s went by, before {what}:\n{self.text}"
 
     def open_gate(self, gate: str) -> None:
         """Lets the script go on."""
@@ -90,16 +99,13 @@ class Terminal:
         while self._read(end):
             pass
         assert time.monotonic() < end, f"the program did not end:\n{self.text}"
-        _, status = os.waitpid(self._process, 0)
-        self._process = 0
-        return os.waitstatus_to_exitcode(status)
+        return self._process.wait()
 
     def close(self) -> None:
-        """Ends the program if it still runs."""
-        if self._process:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._process, signal.SIGKILL)
-            os.waitpid(self._process, 0)
+        """Ends the program if it still runs, and the programs that it started with it."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
         os.close(self._file)
 
     def _read(self, end: float) -> bool:
@@ -119,16 +125,23 @@ class Terminal:
 
 @contextmanager
 def terminal(
-    folder: Path, *command: str, columns: int = 70, rows: int = 40, environment: Mapping[str, str] = {}
+    folder: Path, *command: str, columns: int = 100, rows: int = 40, environment: Mapping[str, str] = {}
 ) -> Iterator[Terminal]:
     """Runs a command of this Python in a terminal of its own."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
-    process, file = pty.fork()
-    if process == 0:  # nothing but calls of the system here: the parent may have threads
-        os.chdir(folder)
-        names = {"TERM": "xterm-256color", "HOME": str(home), "IPYTHONDIR": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-        os.execve(sys.executable, [sys.executable, *command], {**names, **environment})
+    file, there = pty.openpty()
+    names = {"TERM": "xterm-256color", "HOME": str(home), "IPYTHONDIR": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", LAUNCH, sys.executable, *command],
+        cwd=folder,
+        env={**names, **environment},
+        stdin=there,
+        stdout=there,
+        stderr=there,
+        start_new_session=True,
+    )
+    os.close(there)
     opened = Terminal(process, file, folder, columns, rows)
     try:
         yield opened
@@ -141,6 +154,11 @@ def script(folder: Path, code: str) -> str:
     path = folder / "script.py"
     path.write_text(GATES + code, encoding="utf-8")
     return str(path)
+
+
+def untimed(text: str) -> str:
+    """`text` with the time that things took, which is this machine's business, as `N s`."""
+    return re.sub(r"less than a second|\b\d+(\.\d)?s\b", "N s", text)
 
 
 def check_line_is_alone(shown: Terminal) -> None:
