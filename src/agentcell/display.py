@@ -38,6 +38,7 @@ def watch(
     images: Literal["link", "all"] = "link",
     persist: Literal["snapshot", "widget"] = "snapshot",
     expand_trace: bool = False,
+    auto: bool = True,
     redact: Redact = mask_secrets,
     templates: Mapping[str, str] | None = None,
     display: bool = True,
@@ -60,6 +61,7 @@ def watch(
         persist: What the notebook keeps at the end: `snapshot` is HTML that needs nothing; `widget` keeps the live view as well,
             which shows only as long as its kernel lives.
         expand_trace: Whether the tool trace below the answer is open from the beginning; else the reader opens it.
+        auto: Whether frameworks whose hooks allow it are heard without another word; False hears only what the run is told.
         redact: Masks secrets in a text, before it enters the log.
         templates: Your own status lines, by the keys of `agentcell.projections.status.DEFAULT_TEMPLATES` or by `tool.<name>`, like
             `{"tool.search": "Looking it up…"}`.
@@ -91,6 +93,7 @@ def watch(
         images=images,
         persist=persist,
         expand_trace=must_be_flag("expand_trace", expand_trace),
+        auto=must_be_flag("auto", auto),
         redact=redact,
         templates=None if templates is None else _checked_templates(templates),
     )

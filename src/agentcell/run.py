@@ -24,6 +24,7 @@ from agentcell.events import (
     TurnEnded,
     Usage,
 )
+from agentcell.frameworks import Frameworks
 from agentcell.markup import joined
 from agentcell.options import RunOptions
 from agentcell.pause import Ask, ask_console
@@ -54,7 +55,7 @@ class Surface(Protocol):
         """The block was left: show, and leave behind, how it ended."""
 
 
-class Run(Recorder):
+class Run(Recorder, Frameworks):
     """A run of an agent: records what happens in it, and tells how far it is.
 
     Use it as a context manager, once. `agentcell.watch` makes one; `agentcell.load` gives a finished one back. Two runs are equal
@@ -72,7 +73,8 @@ class Run(Recorder):
         clock: Callable[[], float] = time.monotonic,
         surface: Surface | None = None,
     ) -> None:
-        super().__init__(options, clock=clock)
+        Recorder.__init__(self, options, clock=clock)
+        Frameworks.__init__(self)
         self.opened: dict[int | None, bool] = {}
         self._surface = surface
         self._block: Block | None = None
@@ -108,6 +110,11 @@ class Run(Recorder):
             split=options.split,
         )
         self._intake.add(started)
+        if options.auto:
+            with self.guarding("listening to frameworks"):
+                from agentcell.adapters.ambient import AMBIENCE
+
+                AMBIENCE.enter(self)
         if self._surface is not None:
             try:
                 with self._faults.guarding("showing the run"):
@@ -123,6 +130,12 @@ class Run(Recorder):
         if self._block.run is None:
             return
         try:
+            if self.options.auto:
+                with self.guarding("listening to frameworks"):
+                    from agentcell.adapters.ambient import AMBIENCE
+
+                    AMBIENCE.leave(self)
+            self._close_adapters(error)
             with self._faults.guarding("ending the run"):
                 self._end(error)
             if self._surface is not None:
@@ -215,8 +228,8 @@ class Run(Recorder):
     def stream(self, source: Any) -> Any:
         """Passes a provider's stream through unchanged and records what it brings.
 
-        `source` is what `openai`, `anthropic` or `google-genai` give for a streamed request, sync or async, or any iterable of the
-        same events; the result is iterated in its place, with `for` or `async for`.
+        `source` is what `openai`, `anthropic` or `google-genai` give for a streamed request, sync or async, what a framework gives for an
+        agent that streams, or any iterable of the same events; the result is iterated in its place, with `for` or `async for`.
 
         Raises:
             TypeError: `source` cannot be iterated.
@@ -224,6 +237,19 @@ class Run(Recorder):
         from agentcell.adapters.streams import watch_stream
 
         return watch_stream(self, source)
+
+    async def consume(self, source: Any) -> Any:
+        """Reads an agent's stream to its end, records what it brings, and returns the agent's result.
+
+        `source` is what `stream` takes, if it is read with `async for`. The result is what a framework's handle gives when it is awaited,
+        the handle itself where it holds the result, or the last event.
+
+        Raises:
+            TypeError: `source` cannot be read with `async for`.
+        """
+        from agentcell.adapters.streams import consume_stream
+
+        return await consume_stream(self, source)
 
     # What can be read
 

@@ -72,6 +72,11 @@ class ModelCall:
             self._run.record(ModelStarted(model_call_id=self.id))
         self.response_id = response_id or self.response_id
 
+    def hand_over(self) -> str:
+        """Lets somebody else go on with the call, and end it; returns its id, "" when none is open."""
+        self._open, call_id = False, self.id if self._open else ""
+        return call_id
+
     def write(self, text: str) -> None:
         """More of the answer's text."""
         if text:

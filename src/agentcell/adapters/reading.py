@@ -1,4 +1,4 @@
-"""Which reader takes a stream's event, and the one edge at which a fault of a reader stops."""
+"""Which reader takes a stream's event, and how its call ends."""
 
 from __future__ import annotations
 
@@ -42,22 +42,6 @@ class Reader(Protocol):
 READERS: tuple[type[Reader], ...] = (ChatReader, ResponsesReader, MessagesReader, GenerateContentReader)
 
 
-class Edge:
-    """Where faults of ours stop: what fails in showing a run is reported, and must not stop the run."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self._run.report_fault("stream", error)
-        return True
-
-
 class Reading:
     """The reading of one stream.
 
@@ -67,7 +51,7 @@ class Reading:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._edge = Edge(run)
+        self._edge = run.guarding("stream")
         self._first = ModelCall(run)
         self._readers: list[Reader] = []  # the one that read last comes first
         self._unknown = False

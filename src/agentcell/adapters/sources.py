@@ -16,15 +16,19 @@ class Source:
     """What was given to be watched; a few are both sync and async, so both ways stand here, step by step the same.
 
     Attributes:
-        stream: What was given, until a manager was entered or an awaitable awaited; then what that gave.
+        stream: What was given, until a manager was entered or an awaitable awaited; then what that gave. Of a framework's handle, its
+            `stream_events()`.
+        handle: A framework's handle on the agent that it runs, if one was given.
 
     Raises:
         TypeError: What was given is no stream, for example a whole response.
     """
 
     def __init__(self, given: Any) -> None:
-        must_be_stream(given, (*SYNC_WAYS, *ASYNC_WAYS))
-        self.stream = given
+        streams = getattr(given, "stream_events", None)
+        self.handle = given if callable(streams) else None
+        self.stream = streams() if callable(streams) else given
+        must_be_stream(self.stream, (*SYNC_WAYS, *ASYNC_WAYS))
         self._manager: Any = None  # what was entered and has to be left
         self._iterator: Any = None
         self._read_out = False
