@@ -108,6 +108,7 @@ class LangChainAdapter:
         metadata: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
+        self.run.raise_if_stopping()
         with self.ledger.lock:
             call = self._begin(run_id, parent_run_id, str(more.get("name") or "chain"), metadata)
             if call is None:
@@ -183,7 +184,9 @@ class LangChainAdapter:
         metadata: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
-        self.run.raise_if_stopping()
+        around = self._calls.get(parent_run_id) if parent_run_id is not None else None
+        if around is None or around.tool == around.key:
+            self.run.raise_if_stopping()  # not in a chain, which has just looked: several handlers of an async model do not bear it
         with self.ledger.lock:
             told = metadata or {}
             asked = more.get("invocation_params") or {}
