@@ -147,7 +147,7 @@ class LangChainAdapter:
                 if asked:
                     result, failure = tool_end_of(message, asked)
                     call.turn.end_tool(asked, result=result, error=failure)
-            waits = self._pauses.hear(error)
+            waits = self._pauses.hear(call.turn, error)
             if _is_no_failure(error):
                 error = None
             if call.parent is None:
@@ -355,7 +355,7 @@ class LangChainAdapter:
             call = self._calls.pop(run_id, None)
             if call is None:
                 return
-            waits = self._pauses.hear(error, call.key)
+            waits = self._pauses.hear(call.turn, error, call.key)
             if not waits:
                 result, failure = tool_end_of(output, call.key)
                 call.turn.end_tool(call.key, result=result, error=failure if _is_no_failure(error) else error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentcell.adapters.fields import field, items_of, text_of
 
 if TYPE_CHECKING:
-    from agentcell.adapters.ledger import Ledger
+    from agentcell.adapters.ledger import Ledger, Turn
 
 _QUESTIONS = ("question", "message", "prompt", "text", "description")
 
@@ -21,13 +21,13 @@ class Pauses:
         self._ledger = ledger
         self._open: dict[str, int] = {}  # by interrupt: how many pauses it is
 
-    def hear(self, error: BaseException | None, call: str | None = None) -> bool:
+    def hear(self, turn: Turn, error: BaseException | None, call: str | None = None) -> bool:
         """Records the pauses that `error` stands for, in the tool call `call`; whether it stands for any."""
         if not any(base.__name__ == "GraphInterrupt" for base in type(error).__mro__):
             return False
         interrupts = error.args[0] if error is not None and error.args else ()
         for interrupt in interrupts if isinstance(interrupts, list | tuple) else ():
-            self._pause(text_of(interrupt, "id", "interrupt_id"), field(interrupt, "value"), call)
+            self._pause(turn, text_of(interrupt, "id", "interrupt_id"), field(interrupt, "value"), call)
         return True
 
     def resume(self, inputs: Any) -> None:
@@ -46,11 +46,11 @@ class Pauses:
                 self._ledger.resume(f"{interrupt}:{number}", _words_of(decided))
             del self._open[interrupt]
 
-    def _pause(self, interrupt: str, value: Any, call: str | None) -> None:
+    def _pause(self, turn: Turn, interrupt: str, value: Any, call: str | None) -> None:
         actions = items_of(value, "action_requests") if isinstance(value, Mapping) else ()
         reviews = items_of(value, "review_configs") if actions else ()
         if not actions:
-            self._ledger.pause(f"{interrupt}:0", _question_of(value), call=call)
+            turn.pause(f"{interrupt}:0", _question_of(value), call=call)
         taken: list[str] = []
         for number, action in enumerate(actions):
             name = text_of(action, "name", "action")
@@ -58,7 +58,7 @@ class Pauses:
             taken += [asked] if asked else []
             review = next((one for one in reviews if text_of(one, "action_name") == name), None)
             choices = tuple(str(choice) for choice in items_of(review, "allowed_decisions"))
-            self._ledger.pause(f"{interrupt}:{number}", f"May {name} run?", choices=choices, call=asked or call)
+            turn.pause(f"{interrupt}:{number}", f"May {name} run?", choices=choices, call=asked or call)
         self._open[interrupt] = len(actions) or 1
 
 
