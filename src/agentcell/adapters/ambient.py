@@ -35,7 +35,7 @@ class Framework:
     adapter: str
 
 
-FRAMEWORKS: tuple[Framework, ...] = ()
+FRAMEWORKS: tuple[Framework, ...] = (Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),)
 """All of them."""
 
 
