@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,6 +37,15 @@ class Frameworks:
             if found is None:
                 found = self._adapters[kind] = kind(self)  # type: ignore[arg-type]  # only a Run inherits from here
             return found  # type: ignore[return-value]  # it was put there under its own class
+
+    def pydantic_ai(self: Self) -> Any:
+        """A capability for pydantic-ai: `await agent.run("…", capabilities=[run.pydantic_ai()])`, or `Agent(capabilities=[…])`.
+
+        Inside the block every agent has it anyway; this is for `auto=False`. It hears as long as the block lasts.
+        """
+        from agentcell.adapters.pydantic_ai import PydanticAIAdapter
+
+        return self.adapter(PydanticAIAdapter).capability
 
     def _close_adapters(self: Self, error: BaseException | None) -> None:
         """Ends what the frameworks have left open."""

@@ -35,7 +35,7 @@ class Framework:
     adapter: str
 
 
-FRAMEWORKS: tuple[Framework, ...] = ()
+FRAMEWORKS: tuple[Framework, ...] = (Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),)
 """All of them."""
 
 

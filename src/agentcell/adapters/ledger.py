@@ -334,6 +334,16 @@ class Turn:
                 )
             )
 
+    def refuse_tool(self, key: str, reason: str) -> None:
+        """The person does not let a tool call run: it is over, and no failure."""
+        with self._ledger.lock:
+            known = self._ledger.tools.get(key)
+            if known is None or known.state == "over":
+                return
+            self._ledger.resume_call(key)
+            known.state = "over"
+            self._record(ToolEnded(call_id=known.call_id, agent_id=known.agent_id, outcome="cancelled", error=reason))
+
     # The person
 
     def pause(self, key: str, question: str, *, choices: Sequence[str] = (), call: str | None = None) -> None:

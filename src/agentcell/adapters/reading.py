@@ -10,22 +10,32 @@ from agentcell.adapters.google_genai import GenerateContentReader
 from agentcell.adapters.model_call import ModelCall
 from agentcell.adapters.openai_chat import ChatReader
 from agentcell.adapters.openai_responses import ResponsesReader
+from agentcell.adapters.pydantic_ai_events import AgentEventsReader
 
 if TYPE_CHECKING:
     from agentcell.run import Run
 
 
+class Ending(Protocol):
+    """What is over when its stream is."""
+
+    def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
+        """The stream raised `error`, or somebody closed it, or it simply ended."""
+
+
 class Reader(Protocol):
-    """Reads one provider's events into a model call.
+    """Reads the events of one provider into a model call, or of one framework into a turn.
 
     Attributes:
         derived: Types of the events that the SDK's helper makes of others and yields beside them: to read these too would
             say everything twice.
-        call: Where it goes.
     """
 
     derived: ClassVar[frozenset[str]]
-    call: ModelCall
+
+    @property
+    def call(self) -> Ending:
+        """Where it goes."""
 
     def __init__(self, call: ModelCall) -> None: ...
 
@@ -39,7 +49,13 @@ class Reader(Protocol):
         ...
 
 
-READERS: tuple[type[Reader], ...] = (ChatReader, ResponsesReader, MessagesReader, GenerateContentReader)
+READERS: tuple[type[Reader], ...] = (
+    AgentEventsReader,
+    ChatReader,
+    ResponsesReader,
+    MessagesReader,
+    GenerateContentReader,
+)
 
 
 class Reading:
