@@ -63,6 +63,7 @@ THIRD_PARTY = {
     "comm": {"testing"},
     "markdown_it": {"markdown", "markdown_stream"},
     "bleach": {"markdown"},
+    "agents": {"adapters"},
 }
 
 

@@ -38,6 +38,16 @@ class Frameworks:
                 found = self._adapters[kind] = kind(self)  # type: ignore[arg-type]  # only a Run inherits from here
             return found  # type: ignore[return-value]  # it was put there under its own class
 
+    def openai_agents(self: Self) -> Any:
+        """Hooks for the OpenAI Agents SDK: `await Runner.run(agent, "…", hooks=run.openai_agents())`.
+
+        Inside the block every agent is heard anyway; this is for `auto=False`.
+        """
+        from agentcell.adapters.openai_agents import OpenAIAgentsAdapter
+        from agentcell.adapters.openai_agents_hooks import beside
+
+        return beside(self.adapter(OpenAIAgentsAdapter), None)
+
     def pydantic_ai(self: Self) -> Any:
         """A capability for pydantic-ai: `await agent.run("…", capabilities=[run.pydantic_ai()])`, or `Agent(capabilities=[…])`.
 

@@ -35,7 +35,10 @@ class Framework:
     adapter: str
 
 
-FRAMEWORKS: tuple[Framework, ...] = (Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),)
+FRAMEWORKS: tuple[Framework, ...] = (
+    Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
+    Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
+)
 """All of them."""
 
 

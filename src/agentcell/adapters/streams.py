@@ -63,7 +63,7 @@ class WatchedStream:
     def __init__(self, run: Run, source: Source) -> None:
         self._source = source
         self._edge = run.guarding("stream")
-        self._reading = Reading(run)
+        self._reading = Reading(run, source.maker)
         self._begun = False
         self._in_block = False
         self._over = False
