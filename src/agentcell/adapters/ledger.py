@@ -29,6 +29,7 @@ from agentcell.events import (
     ToolOffer,
     ToolProgressed,
     ToolStarted,
+    TurnEnded,
     Usage,
 )
 from agentcell.tool_call import is_interruption
@@ -230,6 +231,7 @@ class Turn:
         tool_calls: int | None = None,
         error: BaseException | str | None = None,
         duration: float | None = None,
+        cost: float | None = None,
     ) -> None:
         """A model call is over. Of `text` and `thinking`, which are whole, only what no delta has told is new.
 
@@ -244,6 +246,7 @@ class Turn:
             tool_calls: How many tools it asked for.
             error: Why it failed or was cancelled.
             duration: Seconds, as the framework measured them.
+            cost: US dollars, as the framework told them.
         """
         with self._ledger.lock:
             if key in self._ended_models:
@@ -270,8 +273,15 @@ class Turn:
                     response_id=response_id,
                     tool_calls=tool_calls,
                     duration=duration,
+                    cost=cost,
                 )
             )
+
+    def charge(self, cost: float) -> None:
+        """The framework says what the turn cost so far, in US dollars, all of its model calls together."""
+        with self._ledger.lock:
+            calls = (*self._ended_models.values(), *(call.call_id for call in self._models.values()))
+            self._record(TurnEnded(cost=cost, model_call_ids=calls))
 
     def is_asked(self, key: str) -> bool:
         """Whether a model call with this key goes on."""

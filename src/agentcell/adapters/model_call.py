@@ -42,6 +42,7 @@ class ModelCall:
         response_id: The provider's id of the response, or None.
         usage: The newest count of tokens, or None.
         finish_reason: The provider's own word, or None.
+        cost: US dollars as the provider told them, or None.
         complete: The stream's last event has been seen.
         signature: The provider's signature of the reasoning that is open, or None.
     """
@@ -58,6 +59,7 @@ class ModelCall:
         self.response_id: str | None = None
         self.usage: Usage | None = None
         self.finish_reason: str | None = None
+        self.cost: float | None = None
         self._error: str | None = None
         self.complete = False
         self.signature: str | None = None
@@ -195,6 +197,7 @@ class ModelCall:
                 outcome=outcome,
                 error=reason,
                 response_id=self.response_id,
+                cost=self.cost,
             )
         )
 
