@@ -70,6 +70,7 @@ THIRD_PARTY = {
     "comm": {"testing"},
     "markdown_it": {"markdown", "markdown_stream"},
     "bleach": {"markdown"},
+    "agents": {"adapters"},
     "genai_prices": {"cost"},
 }
 

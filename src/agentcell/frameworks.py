@@ -51,6 +51,25 @@ class Frameworks:
 
         return self.adapter(handler_class())
 
+    def openai_agents(self: Self) -> Any:
+        """Hooks for the OpenAI Agents SDK: `await Runner.run(agent, "…", hooks=run.openai_agents())`.
+
+        Inside the block every agent is heard anyway; this is for `auto=False`.
+        """
+        from agentcell.adapters.openai_agents import OpenAIAgentsAdapter
+        from agentcell.adapters.openai_agents_hooks import beside
+
+        return beside(self.adapter(OpenAIAgentsAdapter), None)
+
+    def pydantic_ai(self: Self) -> Any:
+        """A capability for pydantic-ai: `await agent.run("…", capabilities=[run.pydantic_ai()])`, or `Agent(capabilities=[…])`.
+
+        Inside the block every agent has it anyway; this is for `auto=False`. It hears as long as the block lasts.
+        """
+        from agentcell.adapters.pydantic_ai import PydanticAIAdapter
+
+        return self.adapter(PydanticAIAdapter).capability
+
     def _close_adapters(self: Self, error: BaseException | None) -> None:
         """Ends what the frameworks have left open."""
         with self._adapting:

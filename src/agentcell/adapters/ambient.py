@@ -35,7 +35,11 @@ class Framework:
     adapter: str
 
 
-FRAMEWORKS: tuple[Framework, ...] = (Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),)
+FRAMEWORKS: tuple[Framework, ...] = (
+    Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
+    Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
+    Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
+)
 """All of them."""
 
 

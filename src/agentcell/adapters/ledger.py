@@ -45,10 +45,14 @@ NO_END = "its end was not told"
 
 @dataclass(slots=True)
 class _Model:
-    """A model call that goes on, under the id that the run knows it by, with the pieces that were told."""
+    """A model call that goes on, under the id that the run knows it by, with the pieces that were told.
+
+    `voice` is the agent whose words they are: the run's own also for a sub-agent that speaks to the person.
+    """
 
     call_id: str
     agent_id: str
+    voice: str
     text: list[str] = field(default_factory=list)
     thought: list[str] = field(default_factory=list)
     thinks: bool = False
@@ -128,30 +132,39 @@ class Turn:
 
     def __init__(self, ledger: Ledger, key: str) -> None:
         self.key = key
+        self.run = ledger.run
         self._ledger = ledger
-        self._run = ledger.run
         self._agents: dict[str, str] = {}  # ids by key
         self._open_agents: dict[str, str] = {}  # agent that each was started by, by key
+        self._speakers: set[str] = set()  # keys
         self._models: dict[str, _Model] = {}
         self._ended_models: dict[str, str] = {}  # ids by key
         self._adopted = ""
 
     def adopt(self, call: ModelCall) -> None:
-        """The first model call of this turn is one that was begun already."""
+        """The first model call of this turn is one that was begun already; one that comes too late for that is over."""
+        self._end_adopted(None)
         self._adopted = call.hand_over()
+        if self._models or self._ended_models:
+            self._end_adopted(None)
 
     # Sub-agents
 
-    def start_agent(self, key: str, name: str, *, agent: str = "", inside: str | None = None) -> None:
-        """A sub-agent takes over, called by `agent`, or inside the tool call with the key `inside`; one that waited goes on."""
+    def start_agent(self, key: str, name: str, *, agent: str = "", inside: str | None = None, speaks: bool = False) -> None:
+        """A sub-agent takes over, called by `agent`, or inside the tool call with the key `inside`; one that waited goes on.
+
+        One that `speaks` was handed the conversation: what it writes is the answer, and not meant for another agent.
+        """
         with self._ledger.lock:
             if key in self._open_agents:
                 return
             tool = self._ledger.tools.get(inside) if inside else None
             parent = tool.call_id if tool is not None else self._agents.get(agent)
             self._open_agents[key] = agent
+            if speaks and (not agent or agent in self._speakers):
+                self._speakers.add(key)
             waited = self._ledger.waiting_agents.pop(key, None)
-            self._agents[key] = waited or self._run.new_id()
+            self._agents[key] = waited or self.run.new_id()
             if waited is not None:
                 return
             self._record(AgentStarted(agent_id=self._agents[key], name=name, parent_id=parent))
@@ -190,7 +203,9 @@ class Turn:
             known = self._models.get(key)
             if known is None:
                 self._ended_models.pop(key, None)
-                known = self._models[key] = _Model(self._adopted or self._run.new_id(), self._agents.get(agent, ""))
+                agent_id = self._agents.get(agent, "")
+                voice = "" if agent in self._speakers else agent_id
+                known = self._models[key] = _Model(self._adopted or self.run.new_id(), agent_id, voice)
                 self._adopted = ""
             self._record(
                 ModelStarted(
@@ -205,7 +220,7 @@ class Turn:
             if call is not None:
                 self._end_thinking(call)
                 call.text.append(text)
-                self._record(TextDelta(text=text, model_call_id=call.call_id, agent_id=call.agent_id))
+                self._record(TextDelta(text=text, model_call_id=call.call_id, agent_id=call.voice))
 
     def think(self, key: str, text: str, *, agent: str = "") -> None:
         """More of a model's reasoning."""
@@ -269,7 +284,7 @@ class Turn:
             self._record(
                 ModelEnded(
                     model_call_id=call.call_id,
-                    agent_id=call.agent_id,
+                    agent_id=call.voice,
                     model=model,
                     usage=usage,
                     finish_reason=finish_reason,
@@ -295,6 +310,10 @@ class Turn:
     def answer(self, text: str) -> None:
         """The agent answers in words that no model call of its own said: those of a sub-agent, or of its code."""
         self._record(TextDelta(text=text))
+
+    def is_over(self, key: str) -> bool:
+        """Whether a model call with this key has ended."""
+        return key in self._ended_models
 
     # Tool calls
 
@@ -368,6 +387,16 @@ class Turn:
                 )
             )
 
+    def refuse_tool(self, key: str, reason: str) -> None:
+        """The person does not let a tool call run: it is over, and no failure."""
+        with self._ledger.lock:
+            known = self._ledger.tools.get(key)
+            if known is None or known.state == "over":
+                return
+            self._ledger.resume_call(key)
+            known.state = "over"
+            self._record(ToolEnded(call_id=known.call_id, agent_id=known.agent_id, outcome="cancelled", error=reason))
+
     # The person
 
     def pause(self, key: str, question: str, *, choices: Sequence[str] = (), call: str | None = None) -> None:
@@ -378,7 +407,7 @@ class Turn:
                 tool.state = "waiting"
             if key in self._ledger.pauses:
                 return
-            pause_id = self._run.new_id()
+            pause_id = self.run.new_id()
             self._ledger.pauses[key] = (pause_id, call)
             self._record(
                 PauseRequested(
@@ -402,10 +431,13 @@ class Turn:
             for key in [one for one, outer in self._open_agents.items() if outer not in self._open_agents]:
                 self.end_agent(key, error=error)
             self._end_calls(error, None)
-            if self._adopted:
-                outcome, said, _ = _verdict(error)
-                self._record(ModelEnded(model_call_id=self._adopted, outcome=outcome, error=said))
-                self._adopted = ""
+            self._end_adopted(error)
+
+    def _end_adopted(self, error: BaseException | str | None) -> None:
+        if self._adopted:
+            outcome, said, _ = _verdict(error)
+            self._record(ModelEnded(model_call_id=self._adopted, outcome=outcome, error=said))
+            self._adopted = ""
 
     def _end_calls(self, error: BaseException | str | None, agent_id: str | None) -> None:
         """Ends the calls of one agent, or all."""
@@ -435,7 +467,7 @@ class Turn:
             self._record(ThinkingEnded(model_call_id=call.call_id, agent_id=call.agent_id, blocks=given))
 
     def _new_tool(self, key: str, agent: str) -> _Tool:
-        call_id = key if key and key not in self._ledger.tools else self._run.new_id()
+        call_id = key if key and key not in self._ledger.tools else self.run.new_id()
         tool = self._ledger.tools[key] = _Tool(call_id, self._agents.get(agent, ""), self)
         return tool
 
@@ -455,7 +487,7 @@ class Turn:
         )
 
     def _record(self, event: AnyEvent) -> None:
-        self._run.record(event)
+        self.run.record(event)
 
 
 def _verdict(error: BaseException | str | None) -> tuple[CallOutcome, str | None, str | None]:
