@@ -52,9 +52,12 @@ ALLOWED = {
     },
     "frameworks": {"adapters"},
     "exchange": {"run", "text", "errors"},
-    "tools": {"context", "errors"},
+    "tool_generators": {"context"},
+    "tools": {"context", "errors", "tool_generators"},
     "adapters": {"events", "errors", "projections", "text", "thinking", "cleaning", "redact", "run", "context", "tool_call"},
-    "display": {"run", "options", "markup", "redact", "snapshot", "pacer", "widget", "errors", "projections"},
+    "live_line": {"pacer", "text"},
+    "terminal": {"run", "render", "snapshot", "projections", "pacer", "live_line"},
+    "display": {"run", "options", "redact", "snapshot", "pacer", "terminal", "widget", "errors", "projections"},
     "magic": {"display", "run"},
     "cells": {"adapters", "context", "display", "errors", "run"},
     "testing": {"events", "errors", "pacer", "recorder"},
@@ -67,6 +70,8 @@ THIRD_PARTY = {
     "comm": {"testing"},
     "markdown_it": {"markdown", "markdown_stream"},
     "bleach": {"markdown"},
+    "agents": {"adapters"},
+    "opentelemetry": {"adapters"},
     "genai_prices": {"cost"},
 }
 

@@ -35,7 +35,12 @@ class Framework:
     adapter: str
 
 
-FRAMEWORKS: tuple[Framework, ...] = (Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry"),)
+FRAMEWORKS: tuple[Framework, ...] = (
+    Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
+    Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
+    Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
+    Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry"),
+)
 """All of them."""
 
 
@@ -86,8 +91,8 @@ class Ambience:
                     detach()
 
     def hears(self, name: str) -> bool:
-        """Whether the hook of our adapter module with this last name is in place."""
-        return any(framework.adapter.rpartition(".")[2] == name for framework in tuple(self._detach))
+        """Whether the hook of our adapter module whose name begins so is in place."""
+        return any(framework.adapter.rpartition(".")[2].startswith(name) for framework in tuple(self._detach))
 
     def _imported(self, module: str) -> None:
         with self._lock:
