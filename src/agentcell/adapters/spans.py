@@ -138,6 +138,7 @@ def usage_in(span: Any) -> Usage | None:
     )
     reasoned = count(
         *("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens"),
+        "gen_ai.usage.details.thinking_tokens",
         "llm.token_count.completion_details.reasoning",
     )
     if cached + stored > read:  # then the input cannot have held them
