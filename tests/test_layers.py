@@ -39,11 +39,25 @@ ALLOWED = {
     "options": {"redact"},
     "faults": {"errors"},
     "requests": {"events"},
+    "running": {"events"},
     "cleaning": {"events", "redact"},
     "intake": {"events", "log", "projections", "faults", "text"},
     "context": set(),
     "recorder": {
-        *("events", "errors", "fields", "options", "redact", "cleaning", "requests", "faults", "intake", "projections", "thinking"),
+        *(
+            "events",
+            "errors",
+            "fields",
+            "options",
+            "redact",
+            "cleaning",
+            "requests",
+            "running",
+            "faults",
+            "intake",
+            "projections",
+            "thinking",
+        ),
     },
     # Run is the face of the whole: what it offers to show, to ask or to read itself it imports only when it is asked for.
     "run": {

@@ -17,6 +17,7 @@ from agentcell.intake import Intake
 from agentcell.options import RunOptions
 from agentcell.redact import MASK, plain
 from agentcell.requests import Requests
+from agentcell.running import RunningCalls
 from agentcell.thinking import normalize_thinking
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Recorder:
         self._faults = Faults()
         self._intake = Intake(clock, self._faults, clean=self._cleaned, templates=self.options.templates)
         self._requests = Requests()
+        self._running = RunningCalls()
         self._ids = itertools.count(1)
         self._stop = threading.Event()
 
@@ -71,6 +73,7 @@ class Recorder:
             event = self._cleaned(event)
             with self._intake.lock:
                 over = self._requests.follow(event)
+                self._running.follow(event)
             self._intake.add(*over, event)
 
     def _cleaned(self, event: AnyEvent) -> AnyEvent:

@@ -196,6 +196,14 @@ class Run(Recorder, Frameworks):
             raise TypeError(f"a tool's arguments must be a mapping, not {describe(arguments)}")
         return ToolCall(self, must_be_text("a tool's name", name), arguments)
 
+    def running_call(self) -> str | None:
+        """The id of the tool call that this code is in, as far as anybody can say; for adapters."""
+        call_id = call_around(self)
+        if call_id is None:
+            with self.lock:
+                call_id = self._running.here()
+        return call_id
+
     def pause(self, question: str, *, choices: Sequence[str] = (), ask: Ask = ask_console) -> str:
         """Waits on the person: shows the question, stops the clock, and returns the answer.
 
