@@ -74,6 +74,20 @@ THIRD_PARTY = {
     "genai_prices": {"cost"},
 }
 
+# The frameworks that adapters listen to. They are imported in functions only: `import agentcell` loads none, and needs none.
+FRAMEWORKS = {
+    "agents",
+    "dspy",
+    "google",
+    "langchain_core",
+    "llama_index",
+    "mcp",
+    "opentelemetry",
+    "pydantic_ai",
+    "smolagents",
+    "workflows",
+}
+
 
 def modules() -> list[Path]:
     return sorted(path for path in ROOT.rglob("*.py") if path.name != "__init__.py" or path.parent != ROOT)
@@ -125,7 +139,17 @@ def test_other_packages_are_imported_at_one_place_each(path: Path):
         if top in sys.stdlib_module_names or top == "agentcell":
             continue
         assert part not in STANDARD_LIBRARY_ONLY, f"{path}:{line}: {part} imports the standard library alone, not {top}"
+        if part == "adapters" and top in FRAMEWORKS:
+            continue
         assert part in THIRD_PARTY.get(top, set()), f"{path}:{line}: {top} is not imported in {part}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "adapters").glob("*.py")), ids=lambda path: path.name)
+def test_a_framework_is_imported_only_when_its_adapter_is_used(path: Path):
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+        assert not [name for name in names if name.split(".")[0] in FRAMEWORKS], f"{path}:{node.lineno}"
 
 
 def test_the_layers_have_no_circle():
