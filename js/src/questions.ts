@@ -17,33 +17,38 @@ export class Questions {
 
   /** Shows `questions`; one that is there already stays as it is, with what has been typed. */
   update(questions: readonly Question[]): void {
-    const forms = [...this.element.children] as HTMLFormElement[];
-    for (const form of forms) if (!questions.some((one) => one.id === form.name)) form.remove();
-    for (const question of questions) if (!forms.some((one) => one.name === question.id)) this.#ask(question);
+    const boxes = [...this.element.children] as HTMLFieldSetElement[];
+    for (const box of boxes) if (!questions.some((one) => one.id === box.name)) box.remove();
+    for (const question of questions) if (!boxes.some((box) => box.name === question.id)) this.#ask(question);
   }
 
   #ask({ id, text, choices, words }: Question): void {
-    const field = make("input", "");
     const box = make("fieldset", "", make("legend", "", text));
-    const form = make("form", "", box);
+    const add = (label: string, answer: () => void) => {
+      const element = button("", label);
+      element.onclick = answer;
+      box.append(element);
+    };
     const answer = (choice: number | null, text = "") => {
       box.disabled = true;
       this.#store.send({ type: "answer", question: id, choice, text });
       this.#answered();
     };
-    choices.forEach((choice, place) => {
-      const element = button("", choice);
-      element.onclick = () => answer(place);
-      box.append(element);
-    });
-    field.required = true;
-    field.ariaLabel = field.placeholder = "Answer in words";
-    if (words) box.append(field, make("button", "", "Send"));
-    form.onsubmit = (event) => {
-      event.preventDefault();
-      answer(null, field.value);
-    };
-    form.name = id;
-    this.element.append(form);
+    box.name = id;
+    for (const [place, choice] of choices.entries()) add(choice, () => answer(place));
+    if (words) {
+      const field = make("input", "");
+      const send = () => {
+        if (field.value) answer(null, field.value);
+      };
+      field.ariaLabel = field.placeholder = "Answer in words";
+      // No form: JupyterLab keeps Enter from sending one.
+      field.onkeydown = ({ key, isComposing }) => {
+        if (key === "Enter" && !isComposing) send();
+      };
+      box.append(field);
+      add("Send", send);
+    }
+    this.element.append(box);
   }
 }

@@ -242,18 +242,24 @@ element = make("div", "ac-asks");
 #answered;
 constructor(store, answered) { this.#store = store, this.#answered = answered; }
 update(questions) {
-	let forms = [...this.element.children];
-	for (let form of forms) questions.some((one) => one.id === form.name) || form.remove();
-	for (let question of questions) forms.some((one) => one.name === question.id) || this.#ask(question);
+	let boxes = [...this.element.children];
+	for (let box of boxes) questions.some((one) => one.id === box.name) || box.remove();
+	for (let question of questions) boxes.some((box) => box.name === question.id) || this.#ask(question);
 }
 #ask({ id, text, choices, words: words2 }) {
-	let field = make("input", ""), box = make("fieldset", "", make("legend", "", text)), form = make("form", "", box), answer = (choice, text2 = "") => {
+	let box = make("fieldset", "", make("legend", "", text)), add2 = (label, answer2) => {
+		let element = button("", label);
+		element.onclick = answer2, box.append(element);
+	}, answer = (choice, text2 = "") => {
 		box.disabled = true, this.#store.send({ type: "answer", question: id, choice, text: text2 }), this.#answered();
 	};
-	choices.forEach((choice, place) => {
-		let element = button("", choice);
-		element.onclick = () => answer(place), box.append(element);
-	}), field.required = true, field.ariaLabel = field.placeholder = "Answer in words", words2 && box.append(field, make("button", "", "Send")), form.onsubmit = (event) => { event.preventDefault(), answer(null, field.value); }, form.name = id, this.element.append(form);
+	box.name = id;
+	for (let [place, choice] of choices.entries()) add2(choice, () => answer(place));
+	if (words2) {
+		let field = make("input", ""), send = () => { field.value && answer(null, field.value); };
+		field.ariaLabel = field.placeholder = "Answer in words", field.onkeydown = ({ key, isComposing }) => { key === "Enter" && !isComposing && send(); }, box.append(field), add2("Send", send);
+	}
+	this.element.append(box);
 }
 };
 var Follow = class {
