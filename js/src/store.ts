@@ -51,7 +51,13 @@ export class Store {
     this.#read();
     this.#listeners = [
       ["msg:custom", (message: Message) => this.#receive(message)],
-      ["comm_live_update", () => this.#disconnect()],
+      [
+        "comm_live_update",
+        () => {
+          this.#disconnected = true;
+          this.#look();
+        },
+      ],
       ...VIEW_KEYS.map((key): [string, Listener] => [`change:${key}`, () => this.#changed()]),
     ];
     for (const [event, callback] of this.#listeners) model.on(event, callback);
@@ -234,11 +240,6 @@ export class Store {
       this.#look();
     }
     if (!this.lost && this.clock.running) for (const drawn of this.#drawn) drawn.tick();
-  }
-
-  #disconnect(): void {
-    this.#disconnected = true;
-    this.#look();
   }
 
   #look(): void {

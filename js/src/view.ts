@@ -80,7 +80,7 @@ export class CellView implements Drawn {
   }
 
   update(change: Change | null): void {
-    const { view, shown } = this.#store;
+    const { view, shown, lost } = this.#store;
     this.#root.ariaLabel = view.task || "Agent run";
     const state = this.#state();
     this.#root.dataset.state = state;
@@ -92,6 +92,7 @@ export class CellView implements Drawn {
     this.#say(view.sentence || view.status_line);
     this.#head();
     this.#questions.update(view.questions);
+    this.#questions.element.hidden = lost;
     this.#rows.update(change);
     this.#answer.update(view.blocks, change?.blocks);
     if (view.trace === this.#placed) return;

@@ -113,7 +113,7 @@ model;
 #newest = 0;
 #retry;
 constructor(model) {
-	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => this.#disconnect()], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
+	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => { this.#disconnected = true, this.#look(); }], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
 	for (let [event, callback] of this.#listeners) model.on(event, callback);
 }
 dispose() {
@@ -191,7 +191,6 @@ get #underWay() { return this.view.status === "reasoning" || this.view.status ==
 #tick() {
 	if (now() - this.#checked >= CHECK && (this.#checked = now(), this.#look()), !this.lost && this.clock.running) for (let drawn of this.#drawn) drawn.tick();
 }
-#disconnect() { this.#disconnected = true, this.#look(); }
 #look() { this.#judge() && this.#draw(NO_CHANGE); }
 #judge() {
 	let silent = this.clock.running && now() - this.#heard > SILENCE, lost = this.#underWay && (this.#disconnected || silent || kernelGone(this.model)), news = lost !== this.lost;
@@ -395,10 +394,10 @@ dispose() {
 	this.#store.send({ type: "left", view: this.#id }), this.#store.remove(this), this.#rows.dispose(), this.#root.remove();
 }
 update(change) {
-	let { view, shown } = this.#store;
+	let { view, shown, lost } = this.#store;
 	this.#root.ariaLabel = view.task || "Agent run";
 	let state = this.#state();
-	this.#root.dataset.state = state, this.#header.toggleAttribute("data-sign", state in SIGNS), setText(this.#sign, SIGNS[state] ?? ""), this.#header.hidden = !view.title, this.#header.disabled = view.steps.length === 0, this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`), this.#say(view.sentence || view.status_line), this.#head(), this.#questions.update(view.questions), this.#rows.update(change), this.#answer.update(view.blocks, change?.blocks), view.trace !== this.#placed && (this.#placed = view.trace, this.#trace.innerHTML = this.#store.reader.trace || view.trace);
+	this.#root.dataset.state = state, this.#header.toggleAttribute("data-sign", state in SIGNS), setText(this.#sign, SIGNS[state] ?? ""), this.#header.hidden = !view.title, this.#header.disabled = view.steps.length === 0, this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`), this.#say(view.sentence || view.status_line), this.#head(), this.#questions.update(view.questions), this.#questions.element.hidden = lost, this.#rows.update(change), this.#answer.update(view.blocks, change?.blocks), view.trace !== this.#placed && (this.#placed = view.trace, this.#trace.innerHTML = this.#store.reader.trace || view.trace);
 }
 tick() { this.#head(), this.#rows.tick(); }
 #state() {
