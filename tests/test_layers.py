@@ -34,7 +34,9 @@ ALLOWED = {
     "pacer": {"errors"},
     "actions": {"wire"},
     "tool_call": {"events", "errors"},
-    "pause": set(),
+    "stopping": {"errors"},
+    "reach": set(),
+    "pause": {"reach"},
     "widget": {"cost", "log", "projections", "view", "render", "wire", "pacer", "actions", "errors", "markup"},
     "options": {"redact"},
     "faults": {"errors"},
@@ -44,11 +46,12 @@ ALLOWED = {
     "context": set(),
     "recorder": {
         *("events", "errors", "fields", "options", "redact", "cleaning", "requests", "faults", "intake", "projections", "thinking"),
+        "stopping",
     },
     # Run is the face of the whole: what it offers to show, to ask or to read itself it imports only when it is asked for.
     "run": {
-        *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "jsonl", "projections", "markup"),
-        *("cost", "frameworks", "view", "snapshot", "widget", "adapters"),
+        *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "reach", "jsonl"),
+        *("projections", "markup", "cost", "frameworks", "view", "snapshot", "widget", "adapters"),
     },
     "frameworks": {"adapters"},
     "exchange": {"run", "text", "errors"},
@@ -77,6 +80,7 @@ THIRD_PARTY = {
 # The frameworks that adapters listen to. They are imported in functions only: `import agentcell` loads none, and needs none.
 FRAMEWORKS = {
     "agents",
+    "anthropic",
     "dspy",
     "google",
     "langchain_core",
@@ -84,6 +88,7 @@ FRAMEWORKS = {
     "mcp",
     "opentelemetry",
     "pydantic_ai",
+    "pydantic_core",
     "smolagents",
     "workflows",
 }
