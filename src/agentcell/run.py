@@ -34,10 +34,12 @@ from agentcell.tool_call import ToolCall, call_around, is_interruption
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
+    from decimal import Decimal
     from types import TracebackType
 
     from typing_extensions import Self
 
+    from agentcell.cost import Cost
     from agentcell.projections.life import Status
     from agentcell.projections.step import Step
     from agentcell.projections.trace_shape import Trace
@@ -301,6 +303,42 @@ class Run(Recorder, Frameworks):
         run = self.catch_up()
         with self.lock:
             return run.usage.total
+
+    @property
+    def usage_by_model(self) -> Mapping[str, Usage]:
+        """The same by the model's name; `unknown` where nobody said the name."""
+        run = self.catch_up()
+        with self.lock:
+            return run.usage.by_model
+
+    @property
+    def cost(self) -> Decimal | None:
+        """US dollars of all model calls so far whose cost is known; None when there is none.
+
+        It is what a framework or a provider told, else what the list of genai-prices says (`pip install agentcell[cost]`) for the model's
+        name. `unpriced_calls` tells how many calls are not in it.
+        """
+        known = self._cost()
+        return None if known is None else known.amount
+
+    @property
+    def unpriced_calls(self) -> int:
+        """How many model calls are not in `cost`, because nobody knows what they cost; all of them where `cost` is None."""
+        known = self._cost()
+        if known is not None:
+            return known.unpriced
+        with self.lock:
+            return len(self.projection.usage.bill.calls)
+
+    def _cost(self) -> Cost | None:
+        from agentcell.cost import PRICES, cost_of, needs_prices
+
+        run = self.catch_up()
+        with self.lock:
+            bill, started_at = run.usage.bill, run.life.started_at
+        if needs_prices(bill):
+            PRICES.load()
+        return cost_of(bill, started_at)
 
     @property
     def events(self) -> tuple[AnyEvent, ...]:

@@ -63,7 +63,7 @@ class WatchedStream:
     def __init__(self, run: Run, source: Source) -> None:
         self._source = source
         self._edge = run.guarding("stream")
-        self._reading = Reading(run)
+        self._reading = Reading(run, source.maker)
         self._begun = False
         self._in_block = False
         self._over = False
@@ -161,7 +161,8 @@ class WatchedStream:
     def _begin(self) -> None:
         if not self._begun:
             self._begun = True
-            self._reading.begin()
+            if not self._source.is_agent:  # an agent says itself when it asks a model
+                self._reading.begin()
 
     def _hear(self, event: Any) -> Any:
         if not self._over:  # what is still read behind the end belongs to no call
