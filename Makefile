@@ -52,6 +52,7 @@ test-js: $(JS_READY)
 
 test-python: $(READY) $(JS_READY)
 	$(PY) tests/browser/bring_chromium.py
+	$(PY) tests/browser/bring_kernels.py
 	$(PY) -m pytest
 
 clean:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from browser.kernels import KERNELS, Kernel
 from browser.lab import BROWSERS, Lab, browser, browser_path
 from browser.server import jupyter_server
 
@@ -44,6 +45,9 @@ def _lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     if missing:
         pytest.fail(f"these tests must not be left out here, and for them is missing {missing}")
     with jupyter_server(tmp_path_factory.mktemp("jupyter")) as server, browser() as context:
+        for kernel in KERNELS:
+            if kernel.is_there:
+                kernel.install(server.data)
         yield Lab(server, context)
 
 
@@ -54,6 +58,16 @@ def jupyterlab(_lab: Lab) -> Iterator[Lab]:
     yield _lab
     _lab.close_pages()
     assert _lab.faults == []
+
+
+@pytest.fixture(params=KERNELS, ids=lambda kernel: kernel.name)
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each kernel in turn."""
+    kernel: Kernel = request.param
+    if not kernel.is_there:
+        message = f"there is no {kernel.name}: python tests/browser/bring_kernels.py"
+        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
+    return kernel
 
 
 @pytest.fixture(scope="session")

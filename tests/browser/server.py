@@ -65,6 +65,7 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
         *(sys.executable, str(LAB), "--no-browser", f"--ServerApp.root_dir={server.root}"),
         *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
         *("--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True"),
+        "--JupyterNotebookApp.expose_app_in_browser=True",
     ]
     with server.log.open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
