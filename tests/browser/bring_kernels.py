@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from browser.kernels import KERNELS  # noqa: E402 - it is run as a script
+from browser.kernels import KERNELS
 
 if __name__ == "__main__":
     for kernel in KERNELS:

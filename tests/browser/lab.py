@@ -119,9 +119,12 @@ class Lab:
         self.server.end_kernels()
 
     def _hear(self, error: Error, *, kernel: bool) -> None:
-        # Without a kernel, the widgets' own extension trips over the missing one; that is not about us.
-        if kernel or "jupyterlab-manager" not in (error.stack or ""):
-            self.faults.append(f"{error}\n{error.stack}")
+        # What is not about us: without a kernel, the widgets' own extension trips over the missing one; and Notebook 7 sometimes
+        # hears of a setting before it has loaded what that setting may be.
+        stack = error.stack or ""
+        theirs = "jupyterlab-manager" in stack if not kernel else "notebook_core" in stack and "reading 'schema'" in str(error)
+        if not theirs:
+            self.faults.append(f"{error}\n{stack}")
 
     def _look_at(self, url: str) -> None:
         if not url.startswith((self.server.url, self.server.url.replace("http", "ws", 1), "data:", "blob:")):
