@@ -51,7 +51,8 @@ ALLOWED = {
     "exchange": {"run", "text", "errors"},
     "tools": {"context", "errors"},
     "adapters": {"events", "errors", "projections", "text", "thinking", "cleaning", "redact", "run"},
-    "display": {"run", "options", "markup", "redact", "snapshot", "pacer", "widget", "errors", "projections"},
+    "marimo": {"run", "snapshot", "pacer"},
+    "display": {"marimo", "run", "options", "markup", "redact", "snapshot", "pacer", "widget", "errors", "projections"},
     "testing": {"events", "errors", "pacer", "recorder"},
 }
 STANDARD_LIBRARY_ONLY = {"errors", "events", "wire", "markup"}

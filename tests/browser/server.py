@@ -57,7 +57,7 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
 
     It is what `make lab` starts, but for the token: it lives for the tests only and listens on 127.0.0.1.
     """
-    port = _free_port()
+    port = free_port()
     server = Server(url=f"http://127.0.0.1:{port}", root=folder / "notebooks", data=folder / "data", log=folder / "server.log")
     server.root.mkdir(parents=True)
     environment = {**os.environ, "AGENTCELL_LAB": str(folder), "HOME": str(folder / "home")}
@@ -96,7 +96,8 @@ def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = STA
         time.sleep(0.05)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
