@@ -100,7 +100,7 @@ class Lab:
         page = self.context.new_page()
         page.emulate_media(color_scheme=theme)
         page.on("pageerror", lambda error: self._hear(error, kernel=kernel))
-        page.on("request", lambda request: self._look_at(request.url))
+        page.on("request", lambda request: self.look_at(request.url))
         if not kernel:
             page.route("**/lab/workspaces/**", _start_no_kernel)
         # A workspace for each page: a second page in one and the same would be sent to another address.
@@ -126,7 +126,8 @@ class Lab:
         if not theirs:
             self.faults.append(f"{error}\n{stack}")
 
-    def _look_at(self, url: str) -> None:
+    def look_at(self, url: str) -> None:
+        """Counts it as a fault when a page asks another host."""
         if not url.startswith((self.server.url, self.server.url.replace("http", "ws", 1), "data:", "blob:")):
             self.faults.append(f"the page asked for {url}")
 
