@@ -32,7 +32,9 @@ ALLOWED = {
     "pacer": {"errors"},
     "actions": {"wire"},
     "tool_call": {"events", "errors"},
-    "pause": set(),
+    "stopping": {"errors"},
+    "reach": set(),
+    "pause": {"reach"},
     "widget": {"log", "projections", "view", "render", "wire", "pacer", "actions", "errors", "markup"},
     "options": {"redact"},
     "faults": {"errors"},
@@ -42,11 +44,12 @@ ALLOWED = {
     "context": set(),
     "recorder": {
         *("events", "errors", "fields", "options", "redact", "cleaning", "requests", "faults", "intake", "projections", "thinking"),
+        "stopping",
     },
     # Run is the face of the whole: what it offers to show, to ask or to read itself it imports only when it is asked for.
     "run": {
-        *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "jsonl", "projections", "markup"),
-        *("view", "snapshot", "widget", "adapters"),
+        *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "reach", "jsonl"),
+        *("projections", "markup", "view", "snapshot", "widget", "adapters"),
     },
     "exchange": {"run", "text", "errors"},
     "tools": {"context", "errors"},
