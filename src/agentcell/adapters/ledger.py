@@ -90,12 +90,12 @@ class Ledger:
         self._turns.pop(turn.key, None)
 
     def asked(self, name: str, arguments: Mapping[str, Any], *, besides: Collection[str] = ()) -> str | None:
-        """The key of a call of this name that was asked for and that nobody runs yet, best with these arguments."""
+        """The key of a call of this name that was asked for, or waits, and that nobody runs yet; best with these arguments."""
         with self.lock:
             calls = [
                 (key, call)
                 for key, call in self.tools.items()
-                if call.name == name and call.state == "asked" and key not in besides
+                if call.name == name and call.state in ("asked", "waiting") and key not in besides
             ]
             return next((key for key, call in calls if call.arguments == arguments), calls[0][0] if calls else None)
 
