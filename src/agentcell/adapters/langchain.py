@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from agentcell.adapters.ledger import Turn
     from agentcell.run import Run
+    from agentcell.tool_call import FrameworkCall
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class _Call:
         structured: Of a model, whether it was asked for an object, by way of a tool that nobody runs.
         models: Of the outermost, how many models were asked.
         spoke: Of the outermost, whether a model of its own wrote something that may be the answer.
+        inside: Of a tool, what makes its own code a part of it.
     """
 
     turn: Turn
@@ -63,6 +65,7 @@ class _Call:
     structured: bool = False
     models: int = 0
     spoke: bool = False
+    inside: FrameworkCall | None = None
 
     @property
     def root(self) -> _Call:
@@ -349,12 +352,15 @@ class LangChainAdapter:
             outer, call.key = call.tool, key or call.key
             call.turn.start_tool(call.key, name, arguments, agent=call.agent, inside=outer)
             call.tool = call.key
+            call.inside = call.turn.enter_tool(call.key)  # the tool runs in a copy of this context
 
     def _end_tool(self, run_id: UUID, output: Any, error: BaseException | None = None) -> None:
         with self.ledger.lock:
             call = self._calls.pop(run_id, None)
             if call is None:
                 return
+            if call.inside is not None:
+                call.inside.leave()
             waits = self._pauses.hear(call.turn, error, call.key)
             if not waits:
                 result, failure = tool_end_of(output, call.key)
@@ -362,9 +368,7 @@ class LangChainAdapter:
             if call.parent is None:
                 self._end_turn(call, None if _is_no_failure(error) else error)
 
-    def _begin(
-        self, run_id: UUID, parent_run_id: UUID | None, name: str, metadata: Mapping[str, Any] | None
-    ) -> _Call | None:
+    def _begin(self, run_id: UUID, parent_run_id: UUID | None, name: str, metadata: Mapping[str, Any] | None) -> _Call | None:
         """A call begins; None for one that is known: whoever gave the handler twice is told once."""
         if run_id in self._calls:
             return None
