@@ -321,7 +321,7 @@ class Turn:
                 known = self._new_tool(key, agent)
             elif known.state == "waiting":
                 self._ledger.resume_call(key)
-            elif known.state == "running":
+            elif known.state == "running" and (not arguments or known.arguments):
                 return
             known.state, known.turn = "running", self
             outer = self._ledger.tools.get(inside) if inside else None
