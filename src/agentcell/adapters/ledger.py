@@ -368,7 +368,11 @@ class Turn:
     # The end
 
     def close(self, error: BaseException | str | None = None) -> None:
-        """The turn is over, also when its framework forgot to say so of its parts. A call that waits on the person goes on waiting."""
+        """The turn is over, also when its framework forgot to say so of its parts.
+
+        A call that waits on the person goes on waiting. A call that a model has only asked for may still be run by the user's own code,
+        unless the turn went wrong.
+        """
         with self._ledger.lock:
             self._ledger.drop(self)
             for key in [one for one, outer in self._open_agents.items() if outer not in self._open_agents]:
@@ -384,8 +388,9 @@ class Turn:
         for key, call in tuple(self._models.items()):
             if agent_id in (None, call.agent_id):
                 self.end_model(key, error=error)
+        over = ("running",) if error is None and agent_id is None else ("asked", "running")
         for tool in tuple(self._ledger.tools.values()):
-            if tool.turn is self and tool.state in ("asked", "running") and agent_id in (None, tool.agent_id):
+            if tool.turn is self and tool.state in over and agent_id in (None, tool.agent_id):
                 tool.state = "over"
                 self._record(
                     ToolEnded(call_id=tool.call_id, agent_id=tool.agent_id, outcome="cancelled", error=_verdict(error)[1] or NO_END)

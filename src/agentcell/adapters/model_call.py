@@ -35,7 +35,7 @@ class ModelCall:
     A reader sets what it learns, in any order; `finish` puts it into one `ModelEnded`.
 
     Attributes:
-        run: The run that it is recorded in.
+        run: The run that hears of it.
         id: Pairs the call's events; "" before it begins.
         model: The model's name as the provider gives it, or None.
         response_id: The provider's id of the response, or None.
