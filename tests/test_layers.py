@@ -63,6 +63,9 @@ THIRD_PARTY = {
     "comm": {"testing"},
     "markdown_it": {"markdown", "markdown_stream"},
     "bleach": {"markdown"},
+    "pydantic_ai": {"adapters"},
+    "pydantic_core": {"adapters"},
+    "llama_index": {"adapters"},
 }
 
 

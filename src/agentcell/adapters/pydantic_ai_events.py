@@ -207,9 +207,7 @@ class AgentEventsReader:
         tell_event(ledger, heard, event)
         if text_of(event, "event_kind") == "function_tool_call" and field(event, "args_valid") is not False:
             part = field(event, "part")
-            heard.turn.start_tool(
-                heard.key(part), text_of(part, "tool_name"), arguments_of(field(part, "args")), model=heard.model
-            )
+            heard.turn.start_tool(heard.key(part), text_of(part, "tool_name"), arguments_of(field(part, "args")), model=heard.model)
 
     def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
         """The stream is over."""
