@@ -22,18 +22,22 @@ ALLOWED = {
     "thinking_handlers": {"events", "errors", "text"},
     "thinking": {"events", "errors", "text", "thinking_handlers"},
     "projections": {"events", "errors", "text"},
+    "cost": {"events", "errors", "projections"},
     "markdown": {"markup", "errors"},
     "markdown_stream": {"markup", "markdown", "errors"},
-    "render": {"events", "errors", "projections", "wire", "markup", "text"},
-    "panel": {"render", "projections", "events", "wire", "markup", "text"},
+    "render": {"cost", "events", "errors", "projections", "wire", "markup", "text"},
+    "spending": {"cost", "events", "projections"},
+    "panel": {"cost", "spending", "render", "projections", "events", "wire", "markup", "text"},
     "calm": set(),
-    "view": {"panel", "calm", "render", "markdown", "markdown_stream", "projections", "wire", "markup", "text"},
+    "view": {"cost", "panel", "calm", "render", "markdown", "markdown_stream", "projections", "wire", "markup", "text"},
     "snapshot": {"view", "render", "projections", "wire", "markup", "text"},
     "pacer": {"errors"},
     "actions": {"wire"},
     "tool_call": {"events", "errors"},
-    "pause": set(),
-    "widget": {"log", "projections", "view", "render", "wire", "pacer", "actions", "errors", "markup"},
+    "stopping": {"errors"},
+    "reach": set(),
+    "pause": {"reach"},
+    "widget": {"cost", "log", "projections", "view", "render", "wire", "pacer", "actions", "errors", "markup"},
     "options": {"redact"},
     "faults": {"errors"},
     "requests": {"events"},
@@ -42,30 +46,52 @@ ALLOWED = {
     "context": set(),
     "recorder": {
         *("events", "errors", "fields", "options", "redact", "cleaning", "requests", "faults", "intake", "projections", "thinking"),
+        "stopping",
     },
     # Run is the face of the whole: what it offers to show, to ask or to read itself it imports only when it is asked for.
     "run": {
-        *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "jsonl", "projections", "markup"),
-        *("frameworks", "view", "snapshot", "widget", "adapters"),
+        *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "reach", "jsonl"),
+        *("projections", "markup", "cost", "frameworks", "view", "snapshot", "widget", "adapters"),
     },
     "frameworks": {"adapters"},
     "exchange": {"run", "text", "errors"},
-    "tools": {"context", "errors"},
+    "tool_generators": {"context"},
+    "tools": {"context", "errors", "tool_generators"},
     "adapters": {"events", "errors", "projections", "text", "thinking", "cleaning", "redact", "run", "context", "tool_call"},
-    "display": {"run", "options", "markup", "redact", "snapshot", "pacer", "widget", "errors", "projections"},
+    "live_line": {"pacer", "text"},
+    "terminal": {"run", "render", "snapshot", "projections", "pacer", "live_line"},
+    "marimo": {"run", "snapshot", "pacer"},
+    "display": {"marimo", "run", "options", "redact", "snapshot", "pacer", "terminal", "widget", "errors", "projections"},
+    "magic": {"display", "run"},
+    "cells": {"adapters", "context", "display", "errors", "run"},
     "testing": {"events", "errors", "pacer", "recorder"},
 }
 STANDARD_LIBRARY_ONLY = {"errors", "events", "wire", "markup"}
 THIRD_PARTY = {
     "anywidget": {"widget"},
     "traitlets": {"widget"},
-    "IPython": {"display", "actions", "magic"},
+    "IPython": {"display", "actions", "cells", "magic"},
     "comm": {"testing"},
     "markdown_it": {"markdown", "markdown_stream"},
     "bleach": {"markdown"},
-    "pydantic_ai": {"adapters"},
-    "pydantic_core": {"adapters"},
-    "llama_index": {"adapters"},
+    "agents": {"adapters"},
+    "genai_prices": {"cost"},
+}
+
+# The frameworks that adapters listen to. They are imported in functions only: `import agentcell` loads none, and needs none.
+FRAMEWORKS = {
+    "agents",
+    "anthropic",
+    "dspy",
+    "google",
+    "langchain_core",
+    "llama_index",
+    "mcp",
+    "opentelemetry",
+    "pydantic_ai",
+    "pydantic_core",
+    "smolagents",
+    "workflows",
 }
 
 
@@ -119,7 +145,17 @@ def test_other_packages_are_imported_at_one_place_each(path: Path):
         if top in sys.stdlib_module_names or top == "agentcell":
             continue
         assert part not in STANDARD_LIBRARY_ONLY, f"{path}:{line}: {part} imports the standard library alone, not {top}"
+        if part == "adapters" and top in FRAMEWORKS:
+            continue
         assert part in THIRD_PARTY.get(top, set()), f"{path}:{line}: {top} is not imported in {part}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "adapters").glob("*.py")), ids=lambda path: path.name)
+def test_a_framework_is_imported_only_when_its_adapter_is_used(path: Path):
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+        assert not [name for name in names if name.split(".")[0] in FRAMEWORKS], f"{path}:{node.lineno}"
 
 
 def test_the_layers_have_no_circle():

@@ -60,6 +60,7 @@ class ToolCall:
     def __enter__(self) -> Self:
         if self.call_id:
             raise AgentcellError("a tool call is entered once: call run.tool(...) again for another one")
+        self.run.raise_if_stopping()
         self.around = _inside.get()
         self.call_id = self.run.claim_call(self.name, self._arguments)
         self.run.record(
@@ -75,11 +76,7 @@ class ToolCall:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.left = True
-        if _inside.get() is self:  # it is not where the block is left in another context than entered, as a generator may be
-            around = self.around
-            while around is not None and around.left:
-                around = around.around
-            _inside.set(around)
+        self.suspend()
         if error is None:
             self._end("done")
         else:
@@ -95,9 +92,23 @@ class ToolCall:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.__exit__(kind, error, trace)
 
+    def suspend(self) -> None:
+        """Code that runs from here on is not inside it: its own has handed over to the caller's, as a generator does."""
+        if _inside.get() is self:  # it is not where the block is left in another context than entered, as a generator may be
+            around = self.around
+            while around is not None and around.left:
+                around = around.around
+            _inside.set(around)
+
+    def resume(self) -> None:
+        """Its own code runs again."""
+        self.around = _inside.get()
+        _inside.set(self)
+
     def progress(self, payload: Any) -> None:
         """Reports that the call goes on: a text, or a mapping whose `message` is one."""
         self._must_be_entered()
+        self.run.raise_if_stopping()
         self.run.record(ToolProgressed(call_id=self.call_id, payload={"message": payload} if isinstance(payload, str) else payload))
 
     def result(self, value: Any) -> None:

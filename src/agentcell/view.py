@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from agentcell.calm import CalmLine
+from agentcell.cost import PRICES, Cost, cost_of, needs_prices
 from agentcell.markdown import markdown_renderer
 from agentcell.markdown_stream import MarkdownStream
-from agentcell.markup import html_text, joined, tag
+from agentcell.markup import html_text, joined, showable, tag
 from agentcell.panel import render_panel
-from agentcell.render import render_header, render_step
+from agentcell.render import BODY_LIMIT, LINE_LIMIT, cut, one_line, render_header, render_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,10 @@ class Source(Protocol):
     def now(self) -> float:
         """Seconds since the run's start."""
 
+    @property
+    def controls(self) -> wire.Controls:
+        """What the reader can do about the run, as long as it is under way."""
+
 
 class ViewModel:
     """Header, rows and answer blocks of a run, as they cross to the browser.
@@ -55,6 +60,8 @@ class ViewModel:
         steps: All rows; a new list whenever a row changed, so that an old one can be told from it.
         blocks: The answer's blocks as HTML; a new list whenever one changed.
         trace: The trace panel as HTML, made once when the run has ended; "" before, and when there is nothing in it.
+        cost: What is known of its cost; None for nothing.
+        awaits_prices: Whether there are costs that are not shown, because nobody has loaded the prices yet.
         look_again: Seconds after which `take_patch` has a line that it held back now; None when it has none.
     """
 
@@ -63,11 +70,14 @@ class ViewModel:
         self.steps: Sequence[wire.Step] = []
         self.blocks: Sequence[str] = []
         self.trace: str = ""
+        self.cost: Cost | None = None
+        self.awaits_prices = False
         self.look_again: float | None = None
         self._source = source
         self._images = images
         self._expand_trace = expand_trace
         self._ended = False
+        self._cost_version = 0
         self._now = 0.0
         self._line = CalmLine()
         self._lock = threading.RLock()
@@ -83,10 +93,16 @@ class ViewModel:
         """Loads, for the thread that calls it, what the first answer needs; else its first word would wait for that."""
         markdown_renderer(self._images)
 
-    def refresh(self) -> None:
-        """Takes in what happened since the last time."""
+    def refresh(self, *, prices: bool = True) -> None:
+        """Takes in what happened since the last time.
+
+        Args:
+            prices: Whether to load the list of prices if it is needed and not there, which takes a second, once in a process. Without
+                it, costs that only the list tells are shown from the first time after it was loaded.
+        """
         with self._lock:
             run = self._source.catch_up()
+            self._count_cost(run, prices=prices)
             with self._source.lock:  # no body is rendered while this is held: the agent's thread may wait for it
                 rows, thoughts = self._take_rows(run)
                 life = run.life
@@ -94,9 +110,9 @@ class ViewModel:
                 over = life.rewrites != self._answer.rewrites
                 added = answer.since(0 if over else self._answer.taken)
                 self._now = self._source.now()
-                header = render_header(run, self._now)
+                header = render_header(run, self._now, cost=self.cost)
                 rewrites = life.rewrites
-            self.header = header
+            self.header = {**header, **self._controls(header)}
             if rows or thoughts:
                 self._take_steps(rows, thoughts)
             if over:
@@ -110,13 +126,36 @@ class ViewModel:
                 self._ended = True
                 self.trace = render_panel(run, self.steps, expanded=self._expand_trace)
 
+    def _count_cost(self, run: RunProjection, *, prices: bool) -> None:
+        with self._source.lock:
+            if self._cost_version == run.usage.version and not self.awaits_prices:
+                return
+            version, bill, started_at = run.usage.version, run.usage.bill, run.life.started_at
+        self.awaits_prices = needs_prices(bill)
+        if self.awaits_prices and prices:
+            PRICES.load()
+            self.awaits_prices = False
+        cost = None if self.awaits_prices else cost_of(bill, started_at)
+        if cost != self.cost:
+            self.cost, self._ended = cost, False  # the trace panel tells costs too
+        self._cost_version = version
+
+    def _controls(self, header: wire.Header) -> wire.Controls:
+        if header["status"] in ("idle", "complete"):
+            return {"stop": "none", "questions": []}
+        controls = self._source.controls
+        for question in controls["questions"]:
+            question["text"] = cut(showable(question["text"]), BODY_LIMIT)
+            question["choices"] = [one_line(choice, LINE_LIMIT) for choice in question["choices"]]
+        return controls
+
     def take_patch(self) -> wire.Patch:
         """What changed since the last patch was taken; empty when nothing did but the clock."""
         with self._lock:
             patch: wire.Patch = {}
             steps = [self.steps[step_id] for step_id in sorted(self._dirty_steps)]
             texts: list[wire.StepText] = [
-                {"id": step_id, "text": "".join(pieces)}
+                {"id": step_id, "html": "".join(pieces)}
                 for step_id, pieces in self._pieces.items()
                 if step_id not in self._dirty_steps
             ]
@@ -168,13 +207,14 @@ class ViewModel:
             piece = growth.more[: THINKING_LIMIT - shown]
             shown += len(piece)
             self._thoughts[step_id] = growth.text, shown
-            step["body"] = html_text(piece) if growth.anew else step["body"] + html_text(piece)
+            html = html_text(piece)
+            step["body"] = html if growth.anew else step["body"] + html
             if growth.length > shown:
                 step["detail"] = f"… {growth.length - shown:,} more characters"
             if growth.anew or growth.length > shown:
                 self._dirty_steps[step_id] = None
             elif piece:
-                self._pieces.setdefault(step_id, []).append(piece)
+                self._pieces.setdefault(step_id, []).append(html)
         self.steps = steps
 
     def _patch_blocks(self, patch: wire.Patch) -> None:

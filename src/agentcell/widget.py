@@ -12,7 +12,8 @@ import anywidget
 import traitlets
 
 from agentcell import wire
-from agentcell.actions import DESK
+from agentcell.actions import DESK, interrupt_kernel
+from agentcell.cost import PRICES
 from agentcell.markup import showable
 from agentcell.pacer import PACER, Pacer
 
@@ -85,11 +86,15 @@ class AgentCell(anywidget.AnyWidget):
     facts = Projected("", _header("facts"), "Faint words behind the title, like `2 tools · 3.1k tokens`.").tag(sync=True)
     status_line = Projected("", _header("status_line"), 'What goes on now, in one line; "" for nothing.').tag(sync=True)
     sentence = Projected("", _header("sentence"), 'Why it ended without an answer; "" when it has one.').tag(sync=True)
+    stop = Projected("none", _header("stop"), "`ready` when the reader can stop the run, `stopping` once that was asked.").tag(
+        sync=True
+    )
+    questions = Projected([], _header("questions"), "What the reader may answer now (`wire.Question`).").tag(sync=True)
     steps = Projected([], lambda cell: cell.view.steps, "All rows (`wire.Step`), the whole history.").tag(sync=True)
     blocks = Projected([], lambda cell: cell.view.blocks, "The answer as blocks of safe HTML.").tag(sync=True)
     trace = Projected("", lambda cell: cell.view.trace, 'The trace panel as safe HTML; "" until the end.').tag(sync=True)
     answer = Projected("", lambda cell: cell.run.answer_text, "The answer as markdown; it stays in Python.")
-    usage = Projected({}, lambda cell: cell.read_usage(), "Tokens: `input_tokens`, `output_tokens`, …; it stays in Python.")
+    usage = Projected({}, lambda cell: cell.read_usage(), "Tokens and cost, like `input_tokens` and `cost`; it stays in Python.")
 
     run: Run
     view: ViewModel
@@ -118,7 +123,7 @@ class AgentCell(anywidget.AnyWidget):
             expand=options.expand,
         )
         _answer_on_any_shell(self.comm)
-        DESK.register(self.run_id, self)
+        self._in_kernel = DESK.register(self.run_id, self)
         self.on_msg(self._take_message)
         run.subscribe(self)
         # From the run's start to its end: a run that is never entered has no heart.
@@ -147,7 +152,9 @@ class AgentCell(anywidget.AnyWidget):
     def flush(self) -> None:
         """Brings all traits up to date and sends one patch with what changed, if anything did."""
         with self._sending:
-            self.view.refresh()
+            self.view.refresh(prices=False)
+            if self.view.awaits_prices:
+                PRICES.load_aside(self.has_news)
             for name in _PROJECTED:
                 self.bring_up_to_date(name, fresh=True)
             patch = self.view.take_patch()
@@ -155,6 +162,16 @@ class AgentCell(anywidget.AnyWidget):
                 self.seq += 1
                 message: wire.PatchMessage = {"type": "patch", "seq": self.seq, "patch": patch}
                 self.send(message)
+            self._look_again()
+
+    def send_all(self) -> None:
+        """Sends all traits: what patches have brought, and what they would bring next."""
+        with self._sending:
+            self.view.refresh(prices=False)
+            self.view.take_patch()
+            for name in _PROJECTED:
+                self.bring_up_to_date(name, fresh=True)
+            self.send_state(list(wire.View.__annotations__))
             self._look_again()
 
     def beat(self) -> None:
@@ -169,30 +186,36 @@ class AgentCell(anywidget.AnyWidget):
 
     # What the browser does
 
+    def hear(self) -> None:
+        """Something comes from the browser, by this thread."""
+        self.run.reach.hear()
+
     def act(self, action: dict[str, Any]) -> None:
-        """Does an action of the reader; comes from any thread."""
+        """Does an action of the reader; comes from any thread, the busy one's event loop among them, and must not keep it."""
+        run = self.run
         match action:
             case {"type": "open", "row": int() | None as row, "open": bool(is_open)}:
-                self.run.opened[row] = is_open
-            case {"type": "left"}:
-                self.left = self.run.outcome is not None
+                run.opened[row] = is_open
+            case {"type": "hello", "view": str(view)}:
+                run.reach.arrive(view)
+                self._pacer.wake(self)
+            case {"type": "left", "view": str(view)}:
+                self.left = run.outcome is not None
+                run.reach.leave(view)
+                self._pacer.wake(self)
+            case {"type": "stop", "again": True} if run.stopping and run.outcome is None:
+                interrupt_kernel()
+            case {"type": "stop"}:
+                run.stop()
+            case {"type": "answer", "question": str(question), "choice": int() | None as choice, "text": str(text)}:
+                run.questions.answer(question, choice, text)
             case {"type": "resync"}:
-                with self._sending:
-                    self._resend()
+                self.send_all()
             case _:
                 pass
 
     def _take_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         DESK.take(self.run_id, content)
-
-    def _resend(self) -> None:
-        """Sends all traits: what patches have brought, and what they would bring next."""
-        self.view.refresh()
-        self.view.take_patch()
-        for name in _PROJECTED:
-            self.bring_up_to_date(name, fresh=True)
-        self.send_state(list(wire.View.__annotations__))
-        self._look_again()
 
     def _look_again(self) -> None:
         """Sees to it that a line which was held back is sent later, whether or not anything else happens."""
@@ -219,16 +242,16 @@ class AgentCell(anywidget.AnyWidget):
         self._being_read().add(name)
         try:
             if not fresh and name in _VIEWED:
-                self.view.refresh()
+                self.view.refresh(prices=name in _PRICED)
             self.set_trait(name, _PROJECTED[name].read(self))
         finally:
             self._being_read().discard(name)
 
-    def read_usage(self) -> dict[str, int]:
-        """The run's usage as a dict."""
-        usage = self.run.usage
+    def read_usage(self) -> dict[str, Any]:
+        """The run's usage as a dict; `cost` is in US dollars, None for unknown."""
+        usage, cost = self.run.usage, self.view.cost
         names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "total_tokens")
-        return {name: getattr(usage, name) for name in names}
+        return {**{name: getattr(usage, name) for name in names}, "cost": None if cost is None else cost.amount}
 
     def _is_ready(self) -> bool:
         return bool(self.__dict__.get("_ready", False))
@@ -244,13 +267,18 @@ class AgentCell(anywidget.AnyWidget):
         return False
 
     def _repr_mimebundle_(self, **_options: Any) -> Any:
+        if self._in_kernel:
+            self.run.reach.expect()
         bundle = super()._repr_mimebundle_()
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**(data or {}), "text/plain": self.run.to_text(), "text/html": self.run.to_html()}, metadata
 
 
 _PROJECTED: dict[str, Projected] = {name: trait for name, trait in AgentCell.class_traits().items() if isinstance(trait, Projected)}
-_VIEWED = frozenset({"clock", "title", "facts", "status_line", "sentence", "steps", "blocks", "trace"})
+_VIEWED = frozenset(
+    {"clock", "title", "facts", "status_line", "sentence", "stop", "questions", "steps", "blocks", "trace", "usage"},
+)
+_PRICED = frozenset({"facts", "trace", "usage"})
 
 
 def _answer_on_any_shell(comm: Any) -> None:

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from agentcell.adapters.ledger import Ledger
+from agentcell.adapters.model_call import ModelCall
 from agentcell.events import AgentStarted, ModelEnded, ModelStarted, TextDelta, ThinkingEnded, ToolEnded, ToolStarted, Usage
 from agentcell.run import Run
 
@@ -177,6 +178,55 @@ def test_the_text_of_a_sub_agent_is_no_answer(run, ledger):
     turn.end_agent("a")
     assert run.answer_text == ""
     assert of(run, TextDelta)[0].agent_id == of(run, AgentStarted)[0].agent_id
+
+
+def test_a_sub_agent_that_was_handed_the_conversation_answers_itself(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_tool("c", "transfer_to_refunds")
+    turn.end_tool("c", result="ok")
+    turn.start_agent("a", "Refunds", inside="c", speaks=True)
+    turn.write("m", "Money ", agent="a")
+    turn.end_model("m", text="Money is back.")
+    turn.start_tool("d", "refund", agent="a")
+    assert run.answer_text == "Money is back."
+    assert [(step.tool or step.text, step.parent) for step in run.steps] == [
+        ("transfer_to_refunds", None),
+        ("Refunds", 0),
+        ("refund", 1),
+    ]
+    assert of(run, ModelStarted)[0].agent_id == of(run, AgentStarted)[0].agent_id
+
+
+def test_an_agent_that_speaks_inside_a_sub_agent_speaks_to_that_one_alone(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_agent("inner", "Expert")
+    turn.start_agent("a", "Refunds", agent="inner", speaks=True)
+    turn.end_model("m")
+    turn.write("n", "For the other agent.", agent="a")
+    turn.close()
+    assert run.answer_text == ""
+
+
+def test_a_call_that_was_begun_before_anybody_knew_what_it_is_about_is_the_turns_first(run, ledger):
+    call = ModelCall(run)
+    call.begin()
+    turn = ledger.turn("t")
+    turn.adopt(call)
+    turn.end_model("m", text="Mild.")
+    turn.close()
+    assert len(of(run, ModelStarted, ModelEnded)) == 3  # told again with what the turn knows of it
+    assert len({event.model_call_id for event in of(run, ModelStarted, ModelEnded)}) == 1
+
+
+def test_a_begun_call_that_comes_too_late_to_be_the_turns_first_is_over(run, ledger):
+    call = ModelCall(run)
+    call.begin()
+    turn = ledger.turn("t")
+    turn.start_model("m")
+    turn.adopt(call)
+    turn.end_model("m", text="Mild.")
+    assert [event.outcome for event in of(run, ModelEnded)] == ["done", "done"]
+    assert run.answer_text == "Mild."
 
 
 def test_a_call_knows_the_model_call_that_asked_for_it_also_behind_its_end(run, ledger):

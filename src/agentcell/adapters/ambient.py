@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from agentcell.adapters.imports import ImportWatch
-from agentcell.context import current_run
+from agentcell.context import Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,13 +35,21 @@ class Framework:
     adapter: str
 
 
-FRAMEWORKS: tuple[Framework, ...] = (Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),)
+FRAMEWORKS: tuple[Framework, ...] = (
+    Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
+    Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
+    Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
+)
 """All of them."""
 
 
 def run_here() -> Run | None:
-    """The run that hears what frameworks do here: the innermost block's, unless it was asked not to."""
-    run = current_run()
+    """The run that hears what frameworks do here: the innermost block's, unless it was asked not to.
+
+    Ask only when there is something to tell: a block that waits for that begins here.
+    """
+    block = Block.here(waiting=True)
+    run = None if block is None else block.start()
     return run if run is not None and run.options.auto else None
 
 

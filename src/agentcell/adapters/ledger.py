@@ -29,12 +29,13 @@ from agentcell.events import (
     ToolOffer,
     ToolProgressed,
     ToolStarted,
+    TurnEnded,
     Usage,
 )
 from agentcell.tool_call import is_interruption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from agentcell.adapters.model_call import ModelCall
     from agentcell.run import Run
@@ -44,10 +45,14 @@ NO_END = "its end was not told"
 
 @dataclass(slots=True)
 class _Model:
-    """A model call that goes on, under the id that the run knows it by, with the pieces that were told."""
+    """A model call that goes on, under the id that the run knows it by, with the pieces that were told.
+
+    `voice` is the agent whose words they are: the run's own also for a sub-agent that speaks to the person.
+    """
 
     call_id: str
     agent_id: str
+    voice: str
     text: list[str] = field(default_factory=list)
     thought: list[str] = field(default_factory=list)
     thinks: bool = False
@@ -73,6 +78,7 @@ class Ledger:
         self.lock = threading.RLock()
         self.tools: dict[str, _Tool] = {}
         self.pauses: dict[str, tuple[str, str | None]] = {}  # by key: the pause's id, and the key of the call that waits
+        self.waiting_agents: dict[str, str] = {}  # ids by key, of sub-agents that wait on the person
         self._turns: dict[str, Turn] = {}
 
     def turn(self, key: str) -> Turn:
@@ -87,6 +93,16 @@ class Ledger:
     def drop(self, turn: Turn) -> None:
         """The turn is over."""
         self._turns.pop(turn.key, None)
+
+    def asked(self, name: str, arguments: Mapping[str, Any], *, besides: Collection[str] = ()) -> str | None:
+        """The key of a call of this name that was asked for and that nobody runs yet, best with these arguments."""
+        with self.lock:
+            calls = [
+                (key, call)
+                for key, call in self.tools.items()
+                if call.name == name and call.state == "asked" and key not in besides
+            ]
+            return next((key for key, call in calls if call.arguments == arguments), calls[0][0] if calls else None)
 
     def close(self, error: BaseException | None = None) -> None:
         """The run's block is left: whatever still goes on is over with it."""
@@ -116,29 +132,41 @@ class Turn:
 
     def __init__(self, ledger: Ledger, key: str) -> None:
         self.key = key
+        self.run = ledger.run
         self._ledger = ledger
-        self._run = ledger.run
         self._agents: dict[str, str] = {}  # ids by key
         self._open_agents: dict[str, str] = {}  # agent that each was started by, by key
+        self._speakers: set[str] = set()  # keys
         self._models: dict[str, _Model] = {}
         self._ended_models: dict[str, str] = {}  # ids by key
         self._adopted = ""
 
     def adopt(self, call: ModelCall) -> None:
-        """The first model call of this turn is one that was begun already."""
+        """The first model call of this turn is one that was begun already; one that comes too late for that is over."""
+        self._end_adopted(None)
         self._adopted = call.hand_over()
+        if self._models or self._ended_models:
+            self._end_adopted(None)
 
     # Sub-agents
 
-    def start_agent(self, key: str, name: str, *, agent: str = "", inside: str | None = None) -> None:
-        """A sub-agent takes over, called by `agent`, or inside the tool call with the key `inside`."""
+    def start_agent(self, key: str, name: str, *, agent: str = "", inside: str | None = None, speaks: bool = False) -> None:
+        """A sub-agent takes over, called by `agent`, or inside the tool call with the key `inside`; one that waited goes on.
+
+        One that `speaks` was handed the conversation: what it writes is the answer, and not meant for another agent.
+        """
         with self._ledger.lock:
             if key in self._open_agents:
                 return
             tool = self._ledger.tools.get(inside) if inside else None
             parent = tool.call_id if tool is not None else self._agents.get(agent)
-            self._agents[key] = self._run.new_id()
             self._open_agents[key] = agent
+            if speaks and (not agent or agent in self._speakers):
+                self._speakers.add(key)
+            waited = self._ledger.waiting_agents.pop(key, None)
+            self._agents[key] = waited or self.run.new_id()
+            if waited is not None:
+                return
             self._record(AgentStarted(agent_id=self._agents[key], name=name, parent_id=parent))
 
     def end_agent(self, key: str, *, error: BaseException | str | None = None) -> None:
@@ -152,6 +180,12 @@ class Turn:
             del self._open_agents[key]
             outcome, said, _ = _verdict(error)
             self._record(AgentEnded(agent_id=self._agents[key], outcome=outcome, error=said))
+
+    def suspend_agent(self, key: str) -> None:
+        """A sub-agent waits on the person; it goes on when it starts again under this key, in this turn or a later one."""
+        with self._ledger.lock:
+            if self._open_agents.pop(key, None) is not None:
+                self._ledger.waiting_agents[key] = self._agents[key]
 
     # Model calls
 
@@ -169,7 +203,9 @@ class Turn:
             known = self._models.get(key)
             if known is None:
                 self._ended_models.pop(key, None)
-                known = self._models[key] = _Model(self._adopted or self._run.new_id(), self._agents.get(agent, ""))
+                agent_id = self._agents.get(agent, "")
+                voice = "" if agent in self._speakers else agent_id
+                known = self._models[key] = _Model(self._adopted or self.run.new_id(), agent_id, voice)
                 self._adopted = ""
             self._record(
                 ModelStarted(
@@ -184,7 +220,7 @@ class Turn:
             if call is not None:
                 self._end_thinking(call)
                 call.text.append(text)
-                self._record(TextDelta(text=text, model_call_id=call.call_id, agent_id=call.agent_id))
+                self._record(TextDelta(text=text, model_call_id=call.call_id, agent_id=call.voice))
 
     def think(self, key: str, text: str, *, agent: str = "") -> None:
         """More of a model's reasoning."""
@@ -215,6 +251,7 @@ class Turn:
         tool_calls: int | None = None,
         error: BaseException | str | None = None,
         duration: float | None = None,
+        cost: float | None = None,
     ) -> None:
         """A model call is over. Of `text` and `thinking`, which are whole, only what no delta has told is new.
 
@@ -229,6 +266,7 @@ class Turn:
             tool_calls: How many tools it asked for.
             error: Why it failed or was cancelled.
             duration: Seconds, as the framework measured them.
+            cost: US dollars, as the framework told them.
         """
         with self._ledger.lock:
             if key in self._ended_models:
@@ -246,7 +284,7 @@ class Turn:
             self._record(
                 ModelEnded(
                     model_call_id=call.call_id,
-                    agent_id=call.agent_id,
+                    agent_id=call.voice,
                     model=model,
                     usage=usage,
                     finish_reason=finish_reason,
@@ -255,12 +293,27 @@ class Turn:
                     response_id=response_id,
                     tool_calls=tool_calls,
                     duration=duration,
+                    cost=cost,
                 )
             )
+
+    def charge(self, cost: float) -> None:
+        """The framework says what the turn cost so far, in US dollars, all of its model calls together."""
+        with self._ledger.lock:
+            calls = (*self._ended_models.values(), *(call.call_id for call in self._models.values()))
+            self._record(TurnEnded(cost=cost, model_call_ids=calls))
 
     def is_asked(self, key: str) -> bool:
         """Whether a model call with this key goes on."""
         return key in self._models
+
+    def answer(self, text: str) -> None:
+        """The agent answers in words that no model call of its own said: those of a sub-agent, or of its code."""
+        self._record(TextDelta(text=text))
+
+    def is_over(self, key: str) -> bool:
+        """Whether a model call with this key has ended."""
+        return key in self._ended_models
 
     # Tool calls
 
@@ -349,12 +402,12 @@ class Turn:
     def pause(self, key: str, question: str, *, choices: Sequence[str] = (), call: str | None = None) -> None:
         """The agent waits on the person, who is asked whether the tool `call` may run, or something else; `resume` ends it."""
         with self._ledger.lock:
-            if key in self._ledger.pauses:
-                return
             tool = self._ledger.tools.get(call) if call else None
             if tool is not None:
                 tool.state = "waiting"
-            pause_id = self._run.new_id()
+            if key in self._ledger.pauses:
+                return
+            pause_id = self.run.new_id()
             self._ledger.pauses[key] = (pause_id, call)
             self._record(
                 PauseRequested(
@@ -378,10 +431,13 @@ class Turn:
             for key in [one for one, outer in self._open_agents.items() if outer not in self._open_agents]:
                 self.end_agent(key, error=error)
             self._end_calls(error, None)
-            if self._adopted:
-                outcome, said, _ = _verdict(error)
-                self._record(ModelEnded(model_call_id=self._adopted, outcome=outcome, error=said))
-                self._adopted = ""
+            self._end_adopted(error)
+
+    def _end_adopted(self, error: BaseException | str | None) -> None:
+        if self._adopted:
+            outcome, said, _ = _verdict(error)
+            self._record(ModelEnded(model_call_id=self._adopted, outcome=outcome, error=said))
+            self._adopted = ""
 
     def _end_calls(self, error: BaseException | str | None, agent_id: str | None) -> None:
         """Ends the calls of one agent, or all."""
@@ -411,7 +467,7 @@ class Turn:
             self._record(ThinkingEnded(model_call_id=call.call_id, agent_id=call.agent_id, blocks=given))
 
     def _new_tool(self, key: str, agent: str) -> _Tool:
-        call_id = key if key and key not in self._ledger.tools else self._run.new_id()
+        call_id = key if key and key not in self._ledger.tools else self.run.new_id()
         tool = self._ledger.tools[key] = _Tool(call_id, self._agents.get(agent, ""), self)
         return tool
 
@@ -431,7 +487,7 @@ class Turn:
         )
 
     def _record(self, event: AnyEvent) -> None:
-        self._run.record(event)
+        self.run.record(event)
 
 
 def _verdict(error: BaseException | str | None) -> tuple[CallOutcome, str | None, str | None]:

@@ -35,18 +35,21 @@ class ModelCall:
     A reader sets what it learns, in any order; `finish` puts it into one `ModelEnded`.
 
     Attributes:
-        run: The run that hears of it.
+        run: The run that it is recorded in.
+        handle: A framework's handle on the agent whose stream it is, or None.
         id: Pairs the call's events; "" before it begins.
         model: The model's name as the provider gives it, or None.
         response_id: The provider's id of the response, or None.
         usage: The newest count of tokens, or None.
         finish_reason: The provider's own word, or None.
+        cost: US dollars as the provider told them, or None.
         complete: The stream's last event has been seen.
         signature: The provider's signature of the reasoning that is open, or None.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, *, handle: Any = None) -> None:
         self.run = run
+        self.handle = handle
         self._open = False
         self._clear()
 
@@ -56,6 +59,7 @@ class ModelCall:
         self.response_id: str | None = None
         self.usage: Usage | None = None
         self.finish_reason: str | None = None
+        self.cost: float | None = None
         self._error: str | None = None
         self.complete = False
         self.signature: str | None = None
@@ -102,13 +106,18 @@ class ModelCall:
 
         A signature without a word is reasoning that the provider keeps to itself.
         """
-        if not blocks and self.thinking:
-            words = "".join(self._thoughts)
-            blocks = (ThinkingBlock("thinking" if words else "redacted_thinking", words, self.signature),)
+        blocks = blocks or self.open_blocks()
         self._thoughts, self.signature = [], None
         if blocks:
             self.begin()
             self.run.record(ThinkingEnded(model_call_id=self.id, blocks=blocks))
+
+    def open_blocks(self) -> tuple[ThinkingBlock, ...]:
+        """The reasoning that is open, as a block."""
+        if not self.thinking:
+            return ()
+        words = "".join(self._thoughts)
+        return (ThinkingBlock("thinking" if words else "redacted_thinking", words, self.signature),)
 
     def ask(self, name: str, arguments: Mapping[str, Any], *, call_id: str | None = None, parent_id: str | None = None) -> str:
         """The model asked for a tool that somebody else has to run. Returns the call's id, a new one if it came without."""
@@ -188,6 +197,7 @@ class ModelCall:
                 outcome=outcome,
                 error=reason,
                 response_id=self.response_id,
+                cost=self.cost,
             )
         )
 

@@ -9,6 +9,7 @@ from agentcell.adapters.anthropic_messages import MessagesReader
 from agentcell.adapters.fields import text_of
 from agentcell.adapters.google_genai import GenerateContentReader
 from agentcell.adapters.model_call import ModelCall
+from agentcell.adapters.openai_agents import AgentStreamReader
 from agentcell.adapters.openai_chat import ChatReader
 from agentcell.adapters.openai_responses import ResponsesReader
 from agentcell.adapters.pydantic_ai_events import AgentEventsReader
@@ -53,6 +54,7 @@ class Reader(Protocol):
 READERS: tuple[type[Reader], ...] = (
     AgentEventsReader,
     AgUiReader,
+    AgentStreamReader,
     ChatReader,
     ResponsesReader,
     MessagesReader,
@@ -65,12 +67,16 @@ class Reading:
 
     The call begins before the first event, when nobody knows its shape yet. The first event that has a known shape picks the
     reader for it; events of another shape get a reader and a call of their own.
+
+    Args:
+        run: The run that hears of it.
+        handle: A framework's handle on the agent whose stream it is.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, handle: Any = None) -> None:
         self._run = run
         self._edge = run.guarding("stream")
-        self._first = ModelCall(run)
+        self._first = ModelCall(run, handle=handle)
         self._readers: list[Reader] = []  # the one that read last comes first
         self._unknown = False
 
@@ -110,4 +116,4 @@ class Reading:
         if chosen is None:
             return None
         known = next((reader for reader in self._readers if type(reader) is chosen), None)
-        return known or chosen(ModelCall(self._run) if self._readers else self._first)
+        return known or chosen(ModelCall(self._run, handle=self._first.handle) if self._readers else self._first)

@@ -10,7 +10,7 @@ from agentcell.errors import describe
 
 SYNC_WAYS = ("__iter__", "__enter__")
 ASYNC_WAYS = ("__aiter__", "__aenter__", "__await__")
-AGENTS = frozenset({"pydantic_ai"})
+AGENTS = frozenset({"agents", "claude_agent_sdk", "pydantic_ai", "smolagents"})
 """Packages of frameworks whose streams come without a handle."""
 
 
@@ -21,6 +21,7 @@ class Source:
         stream: What was given, until a manager was entered or an awaitable awaited; then what that gave. Of a framework's handle, its
             `stream_events()`.
         handle: A framework's handle on the agent that it runs, if one was given.
+        maker: That handle, also where only the generator that it made was given.
         is_agent: Whether this is a framework's stream of what its agent does, not a provider's of one model call.
 
     Raises:
@@ -32,7 +33,8 @@ class Source:
         self.handle = given if callable(streams) else None
         self.stream = streams() if callable(streams) else given
         must_be_stream(self.stream, (*SYNC_WAYS, *ASYNC_WAYS))
-        self.is_agent = self.handle is not None or origin(self.stream) in AGENTS
+        self.maker = self.handle or maker_of(self.stream)
+        self.is_agent = self.maker is not None or origin(self.stream) in AGENTS
         self._manager: Any = None  # what was entered and has to be left
         self._iterator: Any = None
         self._read_out = False
@@ -128,3 +130,10 @@ def origin(stream: Any) -> str:
     frame = getattr(stream, "ag_frame", None) or getattr(stream, "gi_frame", None)
     module = frame.f_globals.get("__name__") if frame is not None else None
     return str(module or getattr(getattr(stream, "func", stream), "__module__", None) or "").partition(".")[0]
+
+
+def maker_of(stream: Any) -> Any:
+    """The framework's handle whose `stream_events()` a generator is; None for any other stream."""
+    frame = getattr(stream, "ag_frame", None)
+    maker = frame.f_locals.get("self") if frame is not None else None
+    return maker if callable(getattr(maker, "stream_events", None)) else None
