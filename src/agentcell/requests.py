@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentcell.events import ModelStarted, ToolEnded, ToolStarted
+from agentcell.events import ModelStarted, PauseRequested, ToolEnded, ToolStarted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +40,8 @@ class Requests:
                 self._claimed.discard(event.call_id)
                 for calls in (self._asked, self._started):
                     calls.pop(event.call_id, None)
+            case PauseRequested():  # it waits on the person, whoever is asked meanwhile
+                self._asked.pop(event.call_id or "", None)
             case ModelStarted():
                 over = [call for call in self._asked.values() if call.agent_id == event.agent_id]
                 for call in over:

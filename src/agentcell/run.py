@@ -487,6 +487,12 @@ class Run(Recorder, Frameworks):
 
         return snapshot_markdown(self)
 
+    def to_ag_ui(self) -> Iterator[dict[str, Any]]:
+        """What has happened so far as events of the AG-UI protocol: dicts, ready for JSON, one after the other."""
+        from agentcell.adapters.ag_ui_out import to_ag_ui
+
+        return to_ag_ui(self.events)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes all events to a file, one line of JSON each; `agentcell.load` reads it back. What was in the file is replaced."""
         from agentcell.jsonl import write_events

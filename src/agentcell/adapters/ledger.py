@@ -378,7 +378,7 @@ class Turn:
                 return
             self._ledger.resume_call(key)
             known.state = "over"
-            if self._run.is_over(known.call_id):  # the tool's own code has told it
+            if self.run.is_over(known.call_id):  # the tool's own code has told it
                 return
             outcome, said, kind = _verdict(error)
             self._record(
@@ -455,7 +455,7 @@ class Turn:
             if tool.turn is self and tool.state in over and agent_id in (None, tool.agent_id):
                 tool.state = "over"
                 said = _verdict(error)[1] or NO_END
-                if not self._run.is_over(tool.call_id):
+                if not self.run.is_over(tool.call_id):
                     self._record(ToolEnded(call_id=tool.call_id, agent_id=tool.agent_id, outcome="cancelled", error=said))
 
     def _speaking(self, key: str, agent: str) -> _Model | None:
