@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from agentcell.adapters.anthropic_messages import MessagesReader
+from agentcell.adapters.claude_agent import ClaudeMessagesReader
 from agentcell.adapters.fields import text_of
 from agentcell.adapters.google_genai import GenerateContentReader
 from agentcell.adapters.model_call import ModelCall
@@ -53,6 +54,7 @@ class Reader(Protocol):
 READERS: tuple[type[Reader], ...] = (
     AgentEventsReader,
     AgentStreamReader,
+    ClaudeMessagesReader,
     ChatReader,
     ResponsesReader,
     MessagesReader,
