@@ -80,7 +80,7 @@ class Prices:
                 self._calculate = calc_price
             except Exception as error:  # noqa: BLE001 - whatever is wrong with that package, the run is shown without a cost
                 self._broken = True
-                warn(f"there will be no costs, because genai-prices does not work: {describe_error(error)}", stacklevel=2)
+                warn(f"there will be no costs, because genai-prices does not work: {describe_error(error)}")
 
     def load_aside(self, then: Callable[[], None]) -> None:
         """Loads them in a thread of its own, and calls `then` when they are there."""

@@ -38,6 +38,19 @@ class Frameworks:
                 found = self._adapters[kind] = kind(self)  # type: ignore[arg-type]  # only a Run inherits from here
             return found  # type: ignore[return-value]  # it was put there under its own class
 
+    def langchain(self: Self) -> Any:
+        """The callback handler for LangChain, LangGraph and deepagents: `agent.invoke(..., config={"callbacks": [run.langchain()]})`.
+
+        Inside the block, and in threads and tasks that know their context, it is not needed. It is the same handler each time, and
+        what it hears twice is told once. Text streams where the model does: with `agent.stream`, or with `streaming=True`.
+
+        Raises:
+            ModuleNotFoundError: LangChain is not installed.
+        """
+        from agentcell.adapters.langchain import handler_class
+
+        return self.adapter(handler_class())
+
     def openai_agents(self: Self) -> Any:
         """Hooks for the OpenAI Agents SDK: `await Runner.run(agent, "…", hooks=run.openai_agents())`.
 

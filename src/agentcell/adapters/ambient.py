@@ -37,6 +37,7 @@ class Framework:
 
 FRAMEWORKS: tuple[Framework, ...] = (
     Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
+    Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
     Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
 )
 """All of them."""

@@ -35,7 +35,7 @@ from agentcell.events import (
 from agentcell.tool_call import is_interruption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from agentcell.adapters.model_call import ModelCall
     from agentcell.run import Run
@@ -78,6 +78,7 @@ class Ledger:
         self.lock = threading.RLock()
         self.tools: dict[str, _Tool] = {}
         self.pauses: dict[str, tuple[str, str | None]] = {}  # by key: the pause's id, and the key of the call that waits
+        self.waiting_agents: dict[str, str] = {}  # ids by key, of sub-agents that wait on the person
         self._turns: dict[str, Turn] = {}
 
     def turn(self, key: str) -> Turn:
@@ -92,6 +93,16 @@ class Ledger:
     def drop(self, turn: Turn) -> None:
         """The turn is over."""
         self._turns.pop(turn.key, None)
+
+    def asked(self, name: str, arguments: Mapping[str, Any], *, besides: Collection[str] = ()) -> str | None:
+        """The key of a call of this name that was asked for and that nobody runs yet, best with these arguments."""
+        with self.lock:
+            calls = [
+                (key, call)
+                for key, call in self.tools.items()
+                if call.name == name and call.state == "asked" and key not in besides
+            ]
+            return next((key for key, call in calls if call.arguments == arguments), calls[0][0] if calls else None)
 
     def close(self, error: BaseException | None = None) -> None:
         """The run's block is left: whatever still goes on is over with it."""
@@ -140,7 +151,7 @@ class Turn:
     # Sub-agents
 
     def start_agent(self, key: str, name: str, *, agent: str = "", inside: str | None = None, speaks: bool = False) -> None:
-        """A sub-agent takes over, called by `agent`, or inside the tool call with the key `inside`.
+        """A sub-agent takes over, called by `agent`, or inside the tool call with the key `inside`; one that waited goes on.
 
         One that `speaks` was handed the conversation: what it writes is the answer, and not meant for another agent.
         """
@@ -149,10 +160,13 @@ class Turn:
                 return
             tool = self._ledger.tools.get(inside) if inside else None
             parent = tool.call_id if tool is not None else self._agents.get(agent)
-            self._agents[key] = self.run.new_id()
             self._open_agents[key] = agent
             if speaks and (not agent or agent in self._speakers):
                 self._speakers.add(key)
+            waited = self._ledger.waiting_agents.pop(key, None)
+            self._agents[key] = waited or self.run.new_id()
+            if waited is not None:
+                return
             self._record(AgentStarted(agent_id=self._agents[key], name=name, parent_id=parent))
 
     def end_agent(self, key: str, *, error: BaseException | str | None = None) -> None:
@@ -166,6 +180,12 @@ class Turn:
             del self._open_agents[key]
             outcome, said, _ = _verdict(error)
             self._record(AgentEnded(agent_id=self._agents[key], outcome=outcome, error=said))
+
+    def suspend_agent(self, key: str) -> None:
+        """A sub-agent waits on the person; it goes on when it starts again under this key, in this turn or a later one."""
+        with self._ledger.lock:
+            if self._open_agents.pop(key, None) is not None:
+                self._ledger.waiting_agents[key] = self._agents[key]
 
     # Model calls
 
@@ -294,6 +314,10 @@ class Turn:
         """Whether a model call with this key goes on."""
         return key in self._models
 
+    def answer(self, text: str) -> None:
+        """The agent answers in words that no model call of its own said: those of a sub-agent, or of its code."""
+        self._record(TextDelta(text=text))
+
     def is_over(self, key: str) -> bool:
         """Whether a model call with this key has ended."""
         return key in self._ended_models
@@ -385,11 +409,11 @@ class Turn:
     def pause(self, key: str, question: str, *, choices: Sequence[str] = (), call: str | None = None) -> None:
         """The agent waits on the person, who is asked whether the tool `call` may run, or something else; `resume` ends it."""
         with self._ledger.lock:
-            if key in self._ledger.pauses:
-                return
             tool = self._ledger.tools.get(call) if call else None
             if tool is not None:
                 tool.state = "waiting"
+            if key in self._ledger.pauses:
+                return
             pause_id = self.run.new_id()
             self._ledger.pauses[key] = (pause_id, call)
             self._record(
@@ -404,7 +428,11 @@ class Turn:
     # The end
 
     def close(self, error: BaseException | str | None = None) -> None:
-        """The turn is over, also when its framework forgot to say so of its parts. A call that waits on the person goes on waiting."""
+        """The turn is over, also when its framework forgot to say so of its parts.
+
+        A call that waits on the person goes on waiting. A call that a model has only asked for may still be run by the user's own code,
+        unless the turn went wrong.
+        """
         with self._ledger.lock:
             self._ledger.drop(self)
             for key in [one for one, outer in self._open_agents.items() if outer not in self._open_agents]:
@@ -423,8 +451,9 @@ class Turn:
         for key, call in tuple(self._models.items()):
             if agent_id in (None, call.agent_id):
                 self.end_model(key, error=error)
+        over = ("running",) if error is None and agent_id is None else ("asked", "running")
         for tool in tuple(self._ledger.tools.values()):
-            if tool.turn is self and tool.state in ("asked", "running") and agent_id in (None, tool.agent_id):
+            if tool.turn is self and tool.state in over and agent_id in (None, tool.agent_id):
                 tool.state = "over"
                 self._record(
                     ToolEnded(call_id=tool.call_id, agent_id=tool.agent_id, outcome="cancelled", error=_verdict(error)[1] or NO_END)
