@@ -231,6 +231,14 @@ class Turn:
                 call.thinks = True
                 self._record(ThinkingDelta(text=text, model_call_id=call.call_id, agent_id=call.agent_id))
 
+    def reconcile(self, key: str, *, text: str | None = None, thinking: str | None = None, agent: str = "") -> None:
+        """All that a model call has said so far, in words or in its reasoning: of that only what no delta has told is new."""
+        with self._ledger.lock:
+            call = self._speaking(key, agent)
+            if call is not None:
+                self.think(key, _missing(call.thought, thinking))
+                self.write(key, _missing(call.text, text))
+
     def end_thinking(self, key: str, blocks: Sequence[ThinkingBlock] = ()) -> None:
         """A stretch of reasoning is complete: `blocks` as the provider gave them, or what was told of it."""
         with self._ledger.lock:
@@ -275,8 +283,7 @@ class Turn:
             if call is None:
                 self.start_model(key)
                 call = self._models[key]
-            self.think(key, _missing(call.thought, thinking))
-            self.write(key, _missing(call.text, text))
+            self.reconcile(key, text=text, thinking=thinking)
             self._end_thinking(call)
             del self._models[key]
             self._ended_models[key] = call.call_id
