@@ -75,6 +75,7 @@ THIRD_PARTY = {
     "markdown_it": {"markdown", "markdown_stream"},
     "bleach": {"markdown"},
     "agents": {"adapters"},
+    "opentelemetry": {"adapters"},
     "genai_prices": {"cost"},
 }
 

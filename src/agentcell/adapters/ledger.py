@@ -80,6 +80,7 @@ class Ledger:
         self.pauses: dict[str, tuple[str, str | None]] = {}  # by key: the pause's id, and the key of the call that waits
         self.waiting_agents: dict[str, str] = {}  # ids by key, of sub-agents that wait on the person
         self._turns: dict[str, Turn] = {}
+        self.model_ids: set[str] = set()  # by which the run knows the model calls that were told from here
 
     def turn(self, key: str) -> Turn:
         """The turn with this key, which begins if it has not; one that is over begins anew."""
@@ -207,6 +208,7 @@ class Turn:
                 voice = "" if agent in self._speakers else agent_id
                 known = self._models[key] = _Model(self._adopted or self.run.new_id(), agent_id, voice)
                 self._adopted = ""
+                self._ledger.model_ids.add(known.call_id)
             self._record(
                 ModelStarted(
                     model_call_id=known.call_id, agent_id=known.agent_id, model=model, provider=provider, tools=tuple(tools)
@@ -366,7 +368,7 @@ class Turn:
     def enter_tool(self, key: str) -> FrameworkCall | None:
         """The code that calls this is the tool's own, up to `leave` of what it gets: what it does in the run is done inside the call."""
         known = self._ledger.tools.get(key)
-        return None if known is None else FrameworkCall(self._run, known.call_id)
+        return None if known is None else FrameworkCall(self.run, known.call_id)
 
     def progress(self, key: str, payload: Any) -> None:
         """A tool that runs reports something."""
