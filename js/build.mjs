@@ -21,6 +21,7 @@ for (const [name, entry] of [
     target: "es2022",
     charset: "utf8",
     minifyWhitespace: true,
+    minifySyntax: true,
     write: false,
   });
   const { code } = transformSync(bundle.outputFiles[0].text, {

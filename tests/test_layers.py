@@ -51,14 +51,18 @@ ALLOWED = {
     "exchange": {"run", "text", "errors"},
     "tools": {"context", "errors"},
     "adapters": {"events", "errors", "projections", "text", "thinking", "cleaning", "redact", "run"},
-    "display": {"run", "options", "markup", "redact", "snapshot", "pacer", "widget", "errors", "projections"},
+    "cell_output": set(),
+    "shelf": set(),
+    "display": {
+        *("run", "options", "markup", "redact", "snapshot", "pacer", "widget", "errors", "projections", "cell_output", "shelf"),
+    },
     "testing": {"events", "errors", "pacer", "recorder"},
 }
 STANDARD_LIBRARY_ONLY = {"errors", "events", "wire", "markup"}
 THIRD_PARTY = {
     "anywidget": {"widget"},
     "traitlets": {"widget"},
-    "IPython": {"display", "actions", "magic"},
+    "IPython": {"display", "cell_output", "actions", "magic"},
     "comm": {"testing"},
     "markdown_it": {"markdown", "markdown_stream"},
     "bleach": {"markdown"},

@@ -497,8 +497,73 @@ def test_a_task_that_no_page_can_hold_is_shown_as_well_as_it_can_be(messages: li
 
 def test_a_view_that_leaves_while_the_run_goes_on_has_not_left_for_the_end(stage: Stage):
     with stage.run:
-        stage.act(type="left")
+        stage.act(type="left", view="a")
         assert not stage.cell.left
     assert not stage.cell.left
-    stage.act(type="left")
+    stage.act(type="left", view="a")
     assert stage.cell.left
+
+
+def test_a_run_is_gone_from_all_pages_when_every_view_that_came_has_left(stage: Stage):
+    cell = stage.cell
+    assert not cell.gone, "nobody has said anything: a page may just be loading it"
+    for view in ("a", "b"):
+        stage.act(type="hello", view=view)
+    stage.act(type="left", view="a")
+    assert not cell.gone
+    stage.act(type="left", view="b")
+    assert cell.gone
+    stage.act(type="hello", view="a")
+    assert not cell.gone
+
+
+def ends(messages: list[dict]) -> list[dict]:
+    return [content for content in patches(messages) if content["type"] == "end"]
+
+
+def test_a_view_that_comes_after_the_end_is_replaced(stage: Stage, messages: list[dict]):
+    with stage.run:
+        stage.act(type="hello", view="a")
+    stage.cell.end_with(lambda: {"text/plain": "the end"})
+    stage.flush()
+    assert ends(messages) == []
+    stage.act(type="hello", view="b")
+    stage.flush()
+    output = {"output_type": "display_data", "data": {"text/plain": "the end"}, "metadata": {}}
+    assert ends(messages) == [{"type": "end", "output": output, "quiet": False}]
+
+    # Once a page has the end, another one gets it too, but its copy of the notebook does not count as changed.
+    stage.act(type="left", view="b")
+    stage.act(type="hello", view="c")
+    stage.flush()
+    assert [end["quiet"] for end in ends(messages)] == [False, True]
+
+
+def test_a_run_that_keeps_its_widget_replaces_no_view(stage: Stage, messages: list[dict]):
+    with stage.run:
+        pass
+    stage.act(type="hello", view="a")
+    stage.cell.send_end()
+    stage.flush()
+    assert ends(messages) == []
+
+
+def test_a_closed_cell_keeps_its_traits_and_shows_html(stage: Stage, messages: list[dict]):
+    with stage.run:
+        stage.run.write("The answer")
+    cell = stage.cell
+    cell.close()
+    assert [message["msg_type"] for message in messages].count("comm_close") == 2, "the widget and its layout"
+    assert (cell.status, cell.answer) == ("complete", "The answer")
+    bundle, _metadata = cell._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "text/plain"}
+    cell.flush()
+    cell.close()
+
+
+def test_a_layout_that_somebody_else_has_given_is_not_closed(stage: Stage, messages: list[dict]):
+    stage.cell.layout = type(stage.cell.layout)(width="50%")
+    with stage.run:
+        pass
+    stage.cell.close()
+    assert [message["msg_type"] for message in messages].count("comm_close") == 1

@@ -4,6 +4,7 @@ import { newId, sendAction } from "./actions";
 import { Clock } from "./clock";
 import { kernelGone } from "./connection";
 import { type Listener, type Model, readView } from "./model";
+import { replaceOutputs } from "./output";
 import { applyPatch, type Change, NO_CHANGE } from "./patch";
 import { Tree } from "./tree";
 import { type Message, type OpenAction, type PatchMessage, type Step, VIEW_KEYS, type View } from "./wire";
@@ -118,6 +119,7 @@ export class Store {
   // --- what Python says ---
 
   #receive(message: Message): void {
+    if (message?.type === "end") replaceOutputs(this.model, message);
     if (message?.type !== "patch" && message?.type !== "heartbeat") return;
     this.#catchUp();
     this.#heard = performance.now();

@@ -22,6 +22,7 @@ function dot(delay: number): HTMLElement {
 
 export class CellView implements Drawn {
   #store: Store;
+  #id = `ac-${newId()}`;
   #root = make("div", "agentcell");
   #sign = words("");
   #icon = make("span", "ac-icon", this.#sign, ...DELAYS.map(dot));
@@ -37,10 +38,9 @@ export class CellView implements Drawn {
 
   constructor(store: Store, place: HTMLElement) {
     this.#store = store;
-    const id = `ac-${newId()}`;
-    this.#rows = new Rows(store, id);
+    this.#rows = new Rows(store, this.#id);
     this.#icon.ariaHidden = "true";
-    this.#header.setAttribute("aria-controls", id);
+    this.#header.setAttribute("aria-controls", this.#id);
     this.#header.onclick = () => store.openBlock(this.#header.getAttribute("aria-expanded") !== "true");
     this.#line.setAttribute("role", "status");
     this.#line.setAttribute("aria-live", "polite");
@@ -56,10 +56,15 @@ export class CellView implements Drawn {
     this.update(null);
     place.append(this.#root);
     store.add(this);
+    this.#tell("hello");
+  }
+
+  #tell(type: "hello" | "left"): void {
+    sendAction(this.#store.model, { type, id: newId(), view: this.#id });
   }
 
   dispose(): void {
-    sendAction(this.#store.model, { type: "left", id: newId() });
+    this.#tell("left");
     this.#store.remove(this);
     this.#rows.dispose();
     this.#root.remove();

@@ -66,6 +66,12 @@ export interface Heartbeat {
   elapsed_seconds: number;
 }
 
+export interface EndMessage {
+  type: "end";
+  output: unknown;
+  quiet: boolean;
+}
+
 export interface View {
   run_id: string;
   protocol: number;
@@ -98,14 +104,21 @@ export interface ResyncAction {
   id: string;
 }
 
+export interface HelloAction {
+  type: "hello";
+  id: string;
+  view: string;
+}
+
 export interface LeftAction {
   type: "left";
   id: string;
+  view: string;
 }
 
 export interface ActionContent {
   run_id: string;
-  action: OpenAction | ResyncAction | LeftAction;
+  action: OpenAction | ResyncAction | HelloAction | LeftAction;
 }
 
 /** The names of the synced traits. */
@@ -129,5 +142,5 @@ export const VIEW_KEYS: (keyof View)[] = [
   "trace",
 ];
 
-export type Message = PatchMessage | Heartbeat;
-export type Action = OpenAction | ResyncAction | LeftAction;
+export type Message = PatchMessage | Heartbeat | EndMessage;
+export type Action = OpenAction | ResyncAction | HelloAction | LeftAction;

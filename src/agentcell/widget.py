@@ -93,6 +93,10 @@ class AgentCell(anywidget.AnyWidget):
 
     run: Run
     view: ViewModel
+    views: set[str]
+    """The views that are in a page, as far as pages have said so; one that was reloaded says nothing."""
+    seen: bool
+    """Whether any view has said so."""
     left: bool
     """Whether a view has left its page since the run ended: the final output has arrived there."""
 
@@ -100,7 +104,10 @@ class AgentCell(anywidget.AnyWidget):
         self.run = run
         self.view = run.view
         self._pacer = pacer
+        self.views = set()
+        self.seen = False
         self.left = False
+        self._end: Callable[[], dict[str, str]] | None = None
         self._reading = threading.local()
         self._sending = threading.RLock()
         self._will_look = False
@@ -111,12 +118,15 @@ class AgentCell(anywidget.AnyWidget):
         self.view.take_patch()
         for name in _PROJECTED:
             self.bring_up_to_date(name, fresh=True)
+        run_id = uuid.uuid4().hex
         super().__init__(
-            run_id=uuid.uuid4().hex,
+            model_id=run_id,  # one name on both sides: the browser finds the views in a notebook by it
+            run_id=run_id,
             task=showable(options.task),
             live_steps=options.live_steps,
             expand=options.expand,
         )
+        self._own_layout = self.layout
         _answer_on_any_shell(self.comm)
         DESK.register(self.run_id, self)
         self.on_msg(self._take_message)
@@ -167,6 +177,32 @@ class AgentCell(anywidget.AnyWidget):
             }
             self.send(message)
 
+    # What becomes of it after the end
+
+    @property
+    def gone(self) -> bool:
+        """Whether all views have left their pages."""
+        return self.seen and not self.views
+
+    def end_with(self, final: Callable[[], dict[str, str]]) -> None:
+        """From now on, whatever view shows up is replaced by `final`, a bundle of HTML and text."""
+        self._end = final
+
+    def send_end(self) -> None:
+        """Has the views that are in a page replaced there."""
+        if self._end is None or not self.views:
+            return
+        output = {"output_type": "display_data", "data": self._end(), "metadata": {}}
+        message: wire.EndMessage = {"type": "end", "output": output, "quiet": self.left}
+        self.send(message)
+
+    def close(self) -> None:
+        """Ends the widget, here and in all pages; the traits stay, and what is shown of it from now on is HTML."""
+        super().close()
+        self.__dict__.pop("_repr_mimebundle_", None)  # ipywidgets takes it away, and with it the HTML
+        if self.layout is self._own_layout:
+            self.layout.close()
+
     # What the browser does
 
     def act(self, action: dict[str, Any]) -> None:
@@ -174,7 +210,13 @@ class AgentCell(anywidget.AnyWidget):
         match action:
             case {"type": "open", "row": int() | None as row, "open": bool(is_open)}:
                 self.run.opened[row] = is_open
-            case {"type": "left"}:
+            case {"type": "hello", "view": str(view)}:
+                self.views.add(view)
+                self.seen = True
+                if self._end is not None:
+                    self._pacer.later(0.0, self.send_end)
+            case {"type": "left", "view": str(view)}:
+                self.views.discard(view)
                 self.left = self.run.outcome is not None
             case {"type": "resync"}:
                 with self._sending:
@@ -244,7 +286,7 @@ class AgentCell(anywidget.AnyWidget):
         return False
 
     def _repr_mimebundle_(self, **_options: Any) -> Any:
-        bundle = super()._repr_mimebundle_()
+        bundle: Any = super()._repr_mimebundle_() if self.comm is not None else {}
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**(data or {}), "text/plain": self.run.to_text(), "text/html": self.run.to_html()}, metadata
 

@@ -110,10 +110,21 @@ class Heartbeat(TypedDict):
     elapsed_seconds: float
 
 
+class EndMessage(TypedDict):
+    """Python to browser, after the end: `output` (of nbformat's form) takes the place of each view that is an output of a notebook.
+
+    `quiet` when the notebook has it already, from another page: then this page's copy of the notebook does not count as changed.
+    """
+
+    type: Literal["end"]
+    output: object
+    quiet: bool
+
+
 class View(TypedDict):
     """The synced traits: the whole view model. `body` of a thinking row is its text, escaped; `trace` is HTML, "" for none.
 
-    `run_id` names the widget's run; it differs for each widget and stays the same for its life.
+    `run_id` names the widget's run; it differs for each widget and stays the same for its life. It is the model's id, too.
     """
 
     run_id: str
@@ -151,22 +162,31 @@ class ResyncAction(TypedDict):
     id: str
 
 
+class HelloAction(TypedDict):
+    """Browser to Python: a view of the run is in a page; `view` names it. That this arrives shows that clicks do."""
+
+    type: Literal["hello"]
+    id: str
+    view: str
+
+
 class LeftAction(TypedDict):
     """Browser to Python: a view of the run has left the page, as it does when the final output takes its place."""
 
     type: Literal["left"]
     id: str
+    view: str
 
 
 class ActionContent(TypedDict):
     """What the control channel carries: one handler serves every run of the kernel, `run_id` says whose action it is."""
 
     run_id: str
-    action: OpenAction | ResyncAction | LeftAction
+    action: OpenAction | ResyncAction | HelloAction | LeftAction
 
 
-Message: TypeAlias = PatchMessage | Heartbeat
-Action: TypeAlias = OpenAction | ResyncAction | LeftAction
+Message: TypeAlias = PatchMessage | Heartbeat | EndMessage
+Action: TypeAlias = OpenAction | ResyncAction | HelloAction | LeftAction
 
 ACTION_MESSAGE = "agentcell_action"
 """The type of the control-channel message that carries an `Action` beside the comm; content `ActionContent`."""
@@ -186,9 +206,11 @@ _RECORDS: tuple[Any, ...] = (
     Patch,
     PatchMessage,
     Heartbeat,
+    EndMessage,
     View,
     OpenAction,
     ResyncAction,
+    HelloAction,
     LeftAction,
     ActionContent,
 )
@@ -230,7 +252,7 @@ def _ts(hint: Any, defining: Any = None) -> str:
         return f"{_ts(args[0])}[]"
     if hint in _RECORDS:
         return str(hint.__name__)
-    return {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}[hint]
+    return {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null", object: "unknown"}[hint]
 
 
 if __name__ == "__main__":
