@@ -521,29 +521,34 @@ def ends(messages: list[dict]) -> list[dict]:
     return [content for content in patches(messages) if content["type"] == "end"]
 
 
-def test_a_view_that_comes_after_the_end_is_replaced(stage: Stage, messages: list[dict]):
+END = {"type": "end", "output": {"output_type": "display_data", "data": {"text/plain": "the end"}, "metadata": {}}}
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_view_that_stays_or_comes_after_the_end_is_replaced(stage: Stage, messages: list[dict], late: bool):
     with stage.run:
-        stage.act(type="hello", view="a")
+        if not late:
+            stage.act(type="hello", view="a")
     stage.cell.end_with(lambda: {"text/plain": "the end"})
-    stage.flush()
-    assert ends(messages) == []
+    if late:
+        stage.act(type="hello", view="a")
+        stage.flush()
+    assert ends(messages) == [{**END, "quiet": False}]
+
+    # Now that a page has the end, another one gets it too, but its copy of the notebook does not count as changed.
+    stage.act(type="left", view="a")
     stage.act(type="hello", view="b")
     stage.flush()
-    output = {"output_type": "display_data", "data": {"text/plain": "the end"}, "metadata": {}}
-    assert ends(messages) == [{"type": "end", "output": output, "quiet": False}]
-
-    # Once a page has the end, another one gets it too, but its copy of the notebook does not count as changed.
-    stage.act(type="left", view="b")
-    stage.act(type="hello", view="c")
-    stage.flush()
-    assert [end["quiet"] for end in ends(messages)] == [False, True]
+    assert ends(messages) == [{**END, "quiet": False}, {**END, "quiet": True}]
 
 
-def test_a_run_that_keeps_its_widget_replaces_no_view(stage: Stage, messages: list[dict]):
+def test_nothing_is_replaced_where_no_view_is_or_the_run_keeps_its_widget(stage: Stage, messages: list[dict]):
     with stage.run:
         pass
     stage.act(type="hello", view="a")
-    stage.cell.send_end()
+    stage.flush()
+    stage.act(type="left", view="a")
+    stage.cell.end_with(lambda: {"text/plain": "the end"})
     stage.flush()
     assert ends(messages) == []
 

@@ -144,8 +144,6 @@ class NotebookSurface:
         output = self._output
         if output is None:
             return
-        if run.options.persist == "snapshot":
-            run.cell.end_with(lambda: _final(run)[0])
         data, metadata = _final(run)
         show = output.show_anew if output.cleared or run.cell.gone else output.replace
         output.let_go()
@@ -159,7 +157,8 @@ class NotebookSurface:
             data, metadata = _final(run)
             output.replace(data, metadata=metadata)
         if run.options.persist == "snapshot":
-            cell.send_end()
+            # Not before: the page that ran the cell has had the time to say that the notebook holds the end.
+            cell.end_with(lambda: _final(run)[0])
             self._shelf.put(cell)
 
 

@@ -107,7 +107,7 @@ class AgentCell(anywidget.AnyWidget):
         self.views = set()
         self.seen = False
         self.left = False
-        self._end: Callable[[], dict[str, str]] | None = None
+        self._final: Callable[[], dict[str, str]] | None = None
         self._reading = threading.local()
         self._sending = threading.RLock()
         self._will_look = False
@@ -185,14 +185,15 @@ class AgentCell(anywidget.AnyWidget):
         return self.seen and not self.views
 
     def end_with(self, final: Callable[[], dict[str, str]]) -> None:
-        """From now on, whatever view shows up is replaced by `final`, a bundle of HTML and text."""
-        self._end = final
+        """Has the views that are in a page, and from now on each that comes, replaced there by a bundle of HTML and text."""
+        self._final = final
+        if self.views:
+            self._send_end()
 
-    def send_end(self) -> None:
-        """Has the views that are in a page replaced there."""
-        if self._end is None or not self.views:
+    def _send_end(self) -> None:
+        if self._final is None:
             return
-        output = {"output_type": "display_data", "data": self._end(), "metadata": {}}
+        output = {"output_type": "display_data", "data": self._final(), "metadata": {}}
         message: wire.EndMessage = {"type": "end", "output": output, "quiet": self.left}
         self.send(message)
 
@@ -213,8 +214,8 @@ class AgentCell(anywidget.AnyWidget):
             case {"type": "hello", "view": str(view)}:
                 self.views.add(view)
                 self.seen = True
-                if self._end is not None:
-                    self._pacer.later(0.0, self.send_end)
+                if self._final is not None:
+                    self._pacer.later(0.0, self._send_end)
             case {"type": "left", "view": str(view)}:
                 self.views.discard(view)
                 self.left = self.run.outcome is not None
