@@ -12,8 +12,8 @@ export interface Kernel {
 
 /** JupyterLab's notebook, as far as agentcell uses it; a cell that is no code has no outputs. */
 export interface Notebook {
-  dirty?: boolean | undefined;
-  cells?: Iterable<{ outputs?: Outputs }>;
+  dirty: boolean;
+  cells: Iterable<{ outputs?: Outputs }>;
 }
 
 export interface Outputs {

@@ -3,16 +3,16 @@
 import type { Model } from "./model";
 import type { EndMessage } from "./wire";
 
-const VIEW = "application/vnd.jupyter.widget-view+json";
-
 /** Puts `output` in the place of each: what Jupyter's own replacing does where the page has run the cell itself. */
 export function replaceOutputs(model: Model, { output, quiet }: EndMessage): void {
   const notebook = model.widget_manager?.context?.model;
-  const changed = notebook?.dirty;
-  for (const { outputs } of notebook?.cells ?? []) {
-    for (let place = 0; place < (outputs?.length ?? 0); place++) {
-      if (outputs?.get(place).data[VIEW]?.model_id === model.get("run_id")) outputs.set(place, output);
+  if (!notebook) return;
+  const { cells, dirty } = notebook;
+  for (const { outputs } of cells) {
+    for (let place = 0; outputs && place < outputs.length; place++) {
+      const view = outputs.get(place).data["application/vnd.jupyter.widget-view+json"];
+      if (view?.model_id === model.get("run_id")) outputs.set(place, output);
     }
   }
-  if (notebook && quiet) notebook.dirty = changed;
+  if (quiet) notebook.dirty = dirty;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Model, Outputs } from "../src/model";
+import type { Model, Notebook, Outputs } from "../src/model";
 import { replaceOutputs } from "../src/output";
 import type { EndMessage } from "../src/wire";
 import { Host } from "./host";
@@ -22,13 +22,13 @@ function cell(...ids: (string | null)[]): { outputs: Outputs; now: unknown[] } {
   return { outputs, now };
 }
 
-function inNotebook(notebook: object): Model {
+function inNotebook(notebook: Notebook): Model {
   return { ...new Host().model, widget_manager: { context: { model: notebook } } };
 }
 
 test("each output that shows the model is replaced, and no other", () => {
   const cells = [cell("run-2", "run-1", null), {}, cell(), cell("run-1")];
-  replaceOutputs(inNotebook({ cells }), end);
+  replaceOutputs(inNotebook({ cells, dirty: false }), end);
   assert.deepEqual(
     cells.map((one) => "now" in one && one.now),
     [["run-2", output, null], false, [], [output]],
@@ -52,7 +52,7 @@ for (const quiet of [true, false]) {
 }
 
 test("a host without a notebook is left alone", () => {
-  for (const widget_manager of [undefined, {}, { context: {} }, { context: { model: {} } }]) {
+  for (const widget_manager of [undefined, {}, { context: {} }]) {
     replaceOutputs({ ...new Host().model, widget_manager }, { ...end, quiet: true });
   }
 });

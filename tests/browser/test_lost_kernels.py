@@ -19,6 +19,16 @@ with agentcell.watch("Why is checkout slow?") as run:
     with run.tool("search_notes", query="connection pool"):
         wait_at("gate that stays shut")
 """
+DEAF = """\
+with agentcell.watch("Why is checkout slow?") as run:
+    run.step("Reading the deploy log of Tuesday")
+    with run.tool("search_notes", query="connection pool"):
+        while True:
+            try:
+                wait_at("gate that stays shut")
+            except KeyboardInterrupt:
+                pass
+"""
 SOON = 10_000  # ms
 
 
@@ -40,13 +50,13 @@ def pid(page: NotebookPage) -> int:
     return int((page.path.parent / "pid").read_text())
 
 
-def begin(page: NotebookPage) -> None:
-    page.start(1)
-    expect(page.output(1).locator(".agentcell[data-state=running] .ac-text")).to_have_count(2)
+def begin(page: NotebookPage, cell: int = 1) -> None:
+    page.start(cell)
+    expect(page.output(cell).locator(".agentcell[data-state=running] .ac-text")).to_have_count(2)
 
 
-def expect_lost(page: NotebookPage, picture: Path) -> None:
-    cell = page.output(1).locator(".agentcell")
+def expect_lost(page: NotebookPage, picture: Path, *, cell_number: int = 1) -> None:
+    cell = page.output(cell_number).locator(".agentcell")
     expect(cell).to_have_attribute("data-state", "lost", timeout=SOON)
     expect(cell.locator(".ac-head")).to_have_text(re.compile(r"Kernel lost · last seen at [0-9]+s$"))
     assert cell.evaluate("(cell) => cell.getAnimations({ subtree: true }).length") == 0, "the spinner goes on"
@@ -56,20 +66,36 @@ def expect_lost(page: NotebookPage, picture: Path) -> None:
     cell.screenshot(path=picture)
 
 
-def test_a_kernel_that_is_restarted_killed_or_shut_down_is_lost(jupyterlab: Lab, shots: Path):
+def test_a_kernel_that_is_restarted_or_killed_is_lost(jupyterlab: Lab, shots: Path):
     page = jupyterlab.open(notebook(RUN))
-    for lose in (restart, kill, shut_down_from_the_menu):
+    for lose in (restart, kill):
         page.wait("() => lab.isOpen()")
         page.run(0)
         begin(page)
         lose(page)
         expect_lost(page, shots / f"lost-{lose.__name__}.png")
-        dialog = page.page.locator(".jp-Dialog")
-        if dialog.count():
-            dialog.get_by_role("button").last.click()
     # Python could not say more.
     [output] = page.save().cells[1].outputs
     assert "This was saved before the run had ended." in output.data["text/html"]
+
+
+def test_a_kernel_that_is_shut_down_ends_its_run_or_is_lost(jupyterlab: Lab, shots: Path):
+    page = jupyterlab.open(notebook(RUN, DEAF))
+    page.run(0)
+    begin(page)
+    shut_down_from_the_menu(page)
+    # It is interrupted first, and the run has the time to end well.
+    expect(page.output(1).locator(".agentcell-snapshot")).to_contain_text("You interrupted it.")
+    page.wait("() => lab.kernel() === null")
+    assert "You interrupted it." in page.save().cells[1].outputs[0].data["text/html"]
+
+    # Code that does not let itself be interrupted is killed.
+    page.page.evaluate("() => lab.panel().sessionContext.startKernel()")
+    page.wait("() => lab.isOpen()")
+    page.run(0)
+    begin(page, 2)
+    shut_down_from_the_menu(page)
+    expect_lost(page, shots / "lost-shut-down.png", cell_number=2)
 
 
 def test_a_server_that_is_gone_takes_its_kernels_with_it(jupyterlab: Lab, shots: Path, tmp_path: Path):

@@ -42,11 +42,12 @@ function kernelGone(model) {
 function readView(model) {
 	return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)]));
 }
-var VIEW = "application/vnd.jupyter.widget-view+json";
 function replaceOutputs(model, { output, quiet }) {
-	let notebook = model.widget_manager?.context?.model, changed = notebook?.dirty;
-	for (let { outputs } of notebook?.cells ?? []) for (let place = 0; place < (outputs?.length ?? 0); place++) outputs?.get(place).data[VIEW]?.model_id === model.get("run_id") && outputs.set(place, output);
-	notebook && quiet && (notebook.dirty = changed);
+	let notebook = model.widget_manager?.context?.model;
+	if (!notebook) return;
+	let { cells, dirty } = notebook;
+	for (let { outputs } of cells) for (let place = 0; outputs && place < outputs.length; place++) outputs.get(place).data["application/vnd.jupyter.widget-view+json"]?.model_id === model.get("run_id") && outputs.set(place, output);
+	quiet && (notebook.dirty = dirty);
 }
 var NO_CHANGE = { steps: [], texts: new Map(), blocks: [] }, ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
 function htmlText(text) {
@@ -65,7 +66,7 @@ function applyPatch(view, patch) {
 		if (!step) throw misfit("text for step", id);
 		step.body += htmlText(text), ids.includes(id) || texts.set(id, (texts.get(id) ?? "") + text);
 	}
-	patch.blocks_count !== void 0 && (view.blocks.length = Math.min(view.blocks.length, patch.blocks_count));
+	view.blocks.splice(patch.blocks_count ?? 1 / 0);
 	let blocks = (patch.blocks ?? []).map((block) => setBlock(view.blocks, block));
 	for (let html of patch.blocks_added ?? []) blocks.push(view.blocks.push(html) - 1);
 	return { steps: ids, texts, blocks };
@@ -98,7 +99,7 @@ var Tree = class {
 	live({ steps, live_steps }, opened) {
 		let seen = new Set(), newest = (parent) => {
 			let rows = this.#under.get(parent) ?? [];
-			for (let id of rows.slice(Math.max(0, rows.length - live_steps))) add(steps, id, seen);
+			for (let id of rows.slice(-live_steps || 1 / 0)) add(steps, id, seen);
 		};
 		newest(null);
 		for (let id of [...this.running.keys()].slice(-12)) add(steps, id, seen), newest(id);
@@ -111,7 +112,7 @@ function kept({ steps, outcome, live_steps }, opened) {
 	for (let id of opened) add(steps, id, seen);
 	if (outcome === "failed" || outcome === "cancelled") {
 		let bad = steps.filter((step) => step.state === "failed");
-		for (let { id } of bad.slice(Math.max(0, bad.length - live_steps))) add(steps, id, seen);
+		for (let { id } of bad.slice(-live_steps || 1 / 0)) add(steps, id, seen);
 	}
 	return inOrder(seen);
 }
