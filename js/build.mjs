@@ -27,14 +27,15 @@ for (const [name, entry] of [
   const { code } = transformSync(bundle.outputFiles[0].text, {
     loader: name.endsWith("css") ? "css" : "js",
     charset: "utf8",
-    banner: "/* Built from js/src by `npm run build` in js/; change it there. */",
+    banner: "/* Built from js/src; change it there. */",
   });
-  // No string in the sources runs over a line, so white space at the beginning of a line is indentation. In the style sheet all
-  // of it stands inside one rule: that level is left out.
-  const level = name.endsWith("css") ? 1 : 0;
+  // No string in the sources runs over a line, so white space at the beginning of a line is indentation. In the style sheet, where
+  // all of it stands inside one rule and nothing is deep, there is none.
+  const indent = (spaces) => (name.endsWith("css") ? "" : "\t".repeat(spaces.length / 2));
   const text = code
     .replaceAll("/* @__PURE__ */ ", "")
-    .replace(/^( {2})+/gm, (indent) => "\t".repeat(Math.max(0, indent.length / 2 - level)));
+    .replace(/var widget_default = (.*);\nexport .*/, "export default $1;")
+    .replace(/^( {2})+/gm, indent);
   writeFileSync(new URL(name, OUT), text);
   total += Buffer.byteLength(text);
   console.log(`${name} ${Buffer.byteLength(text)} bytes`);

@@ -60,8 +60,7 @@ export function kept({ steps, outcome, live_steps }: View, opened: Iterable<numb
 }
 
 function add(steps: readonly Step[], id: number, seen: Set<number>): void {
-  for (let row = steps[id]; row && !seen.has(row.id); row = row.parent === null ? undefined : steps[row.parent])
-    seen.add(row.id);
+  for (let row = steps[id]; row && !seen.has(row.id); row = steps[row.parent ?? -1]) seen.add(row.id);
 }
 
 function inOrder(ids: Set<number>): number[] {

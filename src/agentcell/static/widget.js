@@ -1,4 +1,4 @@
-/* Built from js/src by `npm run build` in js/; change it there. */
+/* Built from js/src; change it there. */
 var ACTION_MESSAGE = "agentcell_action", VIEW_KEYS = ["run_id", "protocol", "seq", "task", "live_steps", "expand", "status", "outcome", "clock", "elapsed_seconds", "title", "facts", "status_line", "sentence", "steps", "blocks", "trace"];
 function newId() {
 	return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -117,7 +117,7 @@ function kept({ steps, outcome, live_steps }, opened) {
 	return inOrder(seen);
 }
 function add(steps, id, seen) {
-	for (let row = steps[id]; row && !seen.has(row.id); row = row.parent === null ? void 0 : steps[row.parent]) seen.add(row.id);
+	for (let row = steps[id]; row && !seen.has(row.id); row = steps[row.parent ?? -1]) seen.add(row.id);
 }
 function inOrder(ids) {
 	return [...ids].sort((a, b) => a - b);
@@ -482,5 +482,4 @@ function render({ model, el, signal }) {
 function onEnd(signal, end) {
 	return signal?.addEventListener("abort", end), end;
 }
-var widget_default = { initialize, render };
-export { widget_default as default };
+export default { initialize, render };
