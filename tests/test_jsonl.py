@@ -152,6 +152,10 @@ def test_a_signature_stays_out_of_the_file(tmp_path):
         (HEADER + b'{"event":["Noted"]}\n', 2, "does not know: ['Noted']"),
         (HEADER + b'{"text":"hello"}\n', 2, "does not know: None"),
         (HEADER + NOTED + b'"Noted"\n', 3, "must be an object, not 'Noted'"),
+        (HEADER + NOTED + b"null\n" + NOTED, 3, "must be an object, not None"),
+        (b"null\n" + NOTED, 1, "begins with"),
+        (HEADER + b"\xef\xbb\xbf" + NOTED, 2, "not JSON"),
+        ("\ufeff".encode("utf-16-le") + HEADER.decode().encode("utf-16-le"), 1, "not text"),
         (HEADER + b'{"event":"Noted","colour":"blue"}\n', 2, "colour"),
         (HEADER + b'{"event":"Noted","text":5}\n', 2, "Noted.text must be a string, not 5"),
         (HEADER + b'{"event":"Noted","time":"now"}\n', 2, "Noted.time must be a finite number, not 'now'"),
@@ -194,6 +198,12 @@ def test_blank_lines_between_events_do_no_harm(tmp_path):
     path = tmp_path / "run.jsonl"
     path.write_bytes(HEADER + b"\n" + NOTED + b"  \r\n\n" + NOTED.strip())
     assert read_events(path) == (Noted(text="hello"), Noted(text="hello", seq=1))
+
+
+def test_a_file_that_an_editor_has_begun_with_a_mark_of_its_encoding_is_read(tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + HEADER.replace(b"\n", b"\r\n") + b"\r\n" + NOTED)
+    assert read_events(path) == (Noted(text="hello"),)
 
 
 def test_a_file_that_is_not_there_is_the_systems_own_error(tmp_path):

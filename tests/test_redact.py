@@ -125,6 +125,14 @@ def test_a_private_key_that_was_cut_is_masked_to_the_end():
         ("secret=hunter2", "secret=[secret]"),
         ("Cookie: session=0123456789abcdef; theme=dark", "Cookie: [secret]; theme=dark"),
         ("Client(api_key='abc123', timeout=5)", "Client(api_key='[secret]', timeout=5)"),
+        ('Client(token="short", n=1)', 'Client(token="[secret]", n=1)'),
+        ("?token=short&x=1", "?token=[secret]&x=1"),
+        ("get(auth=('kim', 'hunter2'), timeout=5)", "get(auth=[secret], timeout=5)"),
+        ('get(auth="hunter2")', 'get(auth="[secret]")'),
+        ('{"auth": "hunter2"}', '{"auth": "[secret]"}'),
+        ("session_id=abc123&x=1", "session_id=[secret]&x=1"),
+        ('{"sessionId": "abc123"}', '{"sessionId": "[secret]"}'),
+        ("session_key: abc123", "session_key: [secret]"),
         (r"log:\npassword=hunter2\nok", r"log:\npassword=[secret]\nok"),
     ],
 )
@@ -141,6 +149,13 @@ def test_a_secret_that_has_a_name_is_masked_and_nothing_else(text, masked):
         "The secret: be kind to people",
         "token count: 5",
         "tokens: 3100, cached: 200",
+        "max_tokens=512",
+        "token=512",
+        "tokens=many",
+        "next_page_token=abc",
+        "auth: OAuth",
+        "author=Kim",
+        "the session id: none yet",
         '{"token": "Paris", "logprob": -0.1}',
         "password reset page",
         "Forgot your password?",
@@ -188,7 +203,7 @@ SECRET_NAMES = """
     passwords secret secrets client_secret clientSecret api_key apikey apiKey API-KEY x-api-key OPENAI_API_KEY openaiApiKey api_keys
     secret_key access_key aws_secret_access_key private_key privateKey access_token accessToken refresh_token auth_token id_token
     session_token bearer_token csrf_token authorization Authorization proxy-authorization cookie Cookie Set-Cookie credentials
-    connection_string connectionString
+    connection_string connectionString auth basic_auth httpAuth session_id sessionId session-id session_key
 """
 OTHER_NAMES = """
     query token_count tokens max_tokens input_tokens next_page_token tokenizer password_length secretary author authorized keyboard
@@ -212,7 +227,9 @@ def test_a_value_under_another_name_stays(name):
 
 
 def test_a_token_is_masked_when_it_looks_like_one():
-    assert plain({"token": "Paris"}) == {"token": "Paris"}
+    assert plain({"token": "Paris", "logprob": -0.1}) == {"token": "Paris", "logprob": -0.1}
+    assert plain({"token": "short"}) == {"token": MASK}
+    assert plain({"id": 5, "Token": "short"}) == {"id": 5, "Token": MASK}
     assert plain({"token": "some words that are long enough"}) == {"token": "some words that are long enough"}
     assert plain({"token": "0123456789abcdef"}) == {"token": MASK}
     assert plain({"token": 5}) == {"token": 5}

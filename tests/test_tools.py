@@ -192,6 +192,171 @@ def test_an_async_generator_passes_through_untouched():
     assert [step.state for step in asyncio.run(main()).steps] == ["done"]
 
 
+@tool
+def lines(path: str):
+    got = yield f"first of {path}"
+    yield got
+    return "read"
+
+
+@tool
+async def messages(topic: str):
+    got = yield f"first of {topic}"
+    yield got
+
+
+def states(run: Run) -> list[str]:
+    return [step.state for step in run.steps]
+
+
+def test_a_generators_call_lasts_until_nothing_more_comes():
+    assert inspect.isgeneratorfunction(lines)
+    assert list(lines("outside")) == ["first of outside", None]
+    with Run() as run:
+        generator = lines("log")
+        assert run.steps == (), "nobody has asked for anything"
+        assert next(generator) == "first of log"
+        assert states(run) == ["running"]
+        assert generator.send("sent") == "sent"
+        assert states(run) == ["running"]
+        with pytest.raises(StopIteration) as end:
+            next(generator)
+        assert end.value.value == "read"
+    (step,) = run.steps
+    assert (step.state, step.arguments, step.result) == ("done", {"path": "log"}, "read")
+
+
+def test_an_async_generators_call_lasts_until_nothing_more_comes():
+    async def main():
+        assert inspect.isasyncgenfunction(messages)
+        assert [message async for message in messages("outside")] == ["first of outside", None]
+        async with Run() as run:
+            generator = messages("log")
+            assert run.steps == ()
+            assert await anext(generator) == "first of log"
+            assert states(run) == ["running"]
+            assert await generator.asend("sent") == "sent"
+            with pytest.raises(StopAsyncIteration):
+                await anext(generator)
+        return run
+
+    (step,) = asyncio.run(main()).steps
+    assert (step.state, step.arguments, step.result) == ("done", {"topic": "log"}, ["first of log", "sent"])
+
+
+def test_what_the_caller_does_between_two_values_is_no_part_of_the_call():
+    @tool
+    def outer():
+        search("inside", 1)
+        yield 1
+        search("inside too", 1)
+
+    @tool
+    async def outer_async():
+        search("inside", 1)
+        yield 1
+        search("inside too", 1)
+
+    async def main():
+        async with Run() as run:
+            for _ in outer():
+                search("outside", 1)
+            async for _ in outer_async():
+                search("outside", 1)
+        return run
+
+    run = asyncio.run(main())
+    steps = [(step.tool, step.arguments.get("query"), step.parent) for step in run.steps]
+    one = [("outer", None, None), ("search", "inside", 0), ("search", "outside", None), ("search", "inside too", 0)]
+    two = [("outer_async", None, None), ("search", "inside", 4), ("search", "outside", None), ("search", "inside too", 4)]
+    assert steps == one + two
+
+
+def test_an_exception_goes_into_a_generator_and_out_of_it():
+    @tool
+    def stubborn():
+        try:
+            yield 1
+        except KeyError:
+            yield "caught"
+        raise ValueError("no more")
+
+    @tool
+    async def stubborn_async():
+        try:
+            yield 1
+        except KeyError:
+            yield "caught"
+        raise ValueError("no more")
+
+    async def main():
+        async with Run() as run:
+            one, two = stubborn(), stubborn_async()
+            assert (next(one), await anext(two)) == (1, 1)
+            assert (one.throw(KeyError()), await two.athrow(KeyError())) == ("caught", "caught")
+            with pytest.raises(ValueError, match="no more"):
+                next(one)
+            with pytest.raises(ValueError, match="no more"):
+                await anext(two)
+        return run
+
+    run = asyncio.run(main())
+    assert [(step.state, step.detail) for step in run.steps] == [("failed", "ValueError: no more")] * 2
+
+
+def test_a_generator_that_nobody_reads_on_is_closed_and_its_call_cancelled():
+    closed = []
+
+    @tool
+    def endless():
+        try:
+            yield from iter(int, 1)
+        finally:
+            closed.append("sync")
+
+    @tool
+    async def endless_async():
+        try:
+            while True:
+                yield 0
+        finally:
+            await asyncio.sleep(0)
+            closed.append("async")
+
+    async def main():
+        async with Run() as run:
+            for _ in endless():
+                break
+            generator = endless_async()
+            async for _ in generator:
+                break
+            await generator.aclose()
+        return run
+
+    assert states(asyncio.run(main())) == ["cancelled", "cancelled"]
+    assert closed == ["sync", "async"]
+
+
+def test_a_generator_that_outlives_its_run_is_closed_without_a_word():
+    with Run() as run:
+        generator = lines("log")
+        next(generator)
+    generator.close()
+    assert states(run) == ["cancelled"]
+    assert run.faults == {}
+
+
+def test_of_a_long_generator_the_first_values_are_kept():
+    @tool
+    def count():
+        yield from range(1_500)
+
+    with Run() as run:
+        assert sum(1 for _ in count()) == 1_500
+    (step,) = run.steps
+    assert step.result[-2:] == [999, "… 500 more"]
+
+
 def test_a_coroutine_that_nobody_awaits_is_no_call():
     with Run() as run:
         coroutine = fetch("a")

@@ -4,14 +4,17 @@ import asyncio
 import concurrent.futures
 import pickle
 import sys
+import threading
 import traceback
 
 import pytest
 
+import agentcell
 from agentcell.context import current_run
 from agentcell.errors import AgentcellWarning
 from agentcell.events import AnyEvent, LimitReached, ModelEnded, ModelStarted, RunEnded, TextDelta, ToolStarted
 from agentcell.options import RunOptions
+from agentcell.pacer import Pacer
 from agentcell.run import Run
 from agentcell.testing.clock import FakeClock
 
@@ -376,3 +379,55 @@ def test_a_mask_that_fails_is_reported_and_lets_nothing_through():
 def test_a_run_cannot_be_pickled_and_says_what_to_do():
     with pytest.raises(TypeError, match="use run"):
         pickle.dumps(Run())
+
+
+def place_of(act) -> tuple[str, int]:
+    """Where the one warning of `act` points."""
+    with pytest.warns(AgentcellWarning) as caught:
+        act()
+    (warning,) = caught
+    return warning.filename, warning.lineno
+
+
+def test_a_warning_points_at_the_line_of_the_users_own_code():
+    def mask(text: str) -> str:
+        raise KeyError("typo")
+
+    def note() -> None:
+        run.step("a secret")
+
+    def end() -> None:
+        with Run(surface=Screen(on_close=OSError("no screen"))):
+            pass
+
+    def call() -> None:
+        agentcell.tool(lambda x: x)(1)
+
+    def late() -> None:
+        done.write("late")
+
+    with Run() as done:
+        pass
+    with Run() as run, Run(RunOptions(redact=mask)) as run:
+        assert place_of(note) == (__file__, note.__code__.co_firstlineno + 1)
+    assert place_of(end) == (__file__, end.__code__.co_firstlineno + 1)
+    with Run(RunOptions(redact=mask)):
+        assert place_of(call) == (__file__, call.__code__.co_firstlineno + 1)
+    assert place_of(late) == (__file__, late.__code__.co_firstlineno + 1)
+
+
+def test_a_warning_from_a_thread_of_ours_points_at_no_line_of_ours():
+    pacer, done = Pacer(), threading.Event()
+
+    def fail() -> None:
+        raise OSError("no screen")
+
+    def wait_for_both() -> None:
+        pacer.later(0.0, fail)
+        pacer.later(0.0, done.set)
+        assert done.wait(30)
+
+    with pytest.warns(AgentcellWarning, match="no screen") as caught:
+        wait_for_both()
+    assert "agentcell" not in caught[0].filename
+    assert "threading" not in caught[0].filename

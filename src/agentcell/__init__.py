@@ -12,6 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from agentcell.cells import unwatch_all, watch_all
     from agentcell.context import current_run
     from agentcell.display import watch
     from agentcell.errors import AgentcellError, AgentcellWarning, LoadError, RunStopped
@@ -42,7 +45,9 @@ _HOME = {
     "strip_markers": "agentcell.text.markers",
     "to_marker": "agentcell.exchange",
     "tool": "agentcell.tools",
+    "unwatch_all": "agentcell.cells",
     "watch": "agentcell.display",
+    "watch_all": "agentcell.cells",
 }
 
 __all__ = [
@@ -61,8 +66,24 @@ __all__ = [
     "strip_markers",
     "to_marker",
     "tool",
+    "unwatch_all",
     "watch",
+    "watch_all",
 ]
+
+
+def load_ipython_extension(ipython: InteractiveShell) -> None:
+    """`%load_ext agentcell`: makes `%watch` and `%%watch` known."""
+    from agentcell.magic import load
+
+    load(ipython)
+
+
+def unload_ipython_extension(ipython: InteractiveShell) -> None:
+    """`%unload_ext agentcell`: takes them away again."""
+    from agentcell.magic import unload
+
+    unload(ipython)
 
 
 def __getattr__(name: str) -> Any:

@@ -3,28 +3,53 @@
 from __future__ import annotations
 
 import os
+import threading
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentcell.run import Run
 
 
 @dataclass(slots=True)
 class Block:
-    """The block of a run: the block around it, and the run as long as it has not been left."""
+    """The block of a run: the block around it, and the run as long as it has not been left.
+
+    Attributes:
+        run: The run; None behind the block's end, and in one that waits for something to happen.
+        around: The block around it.
+        make: Makes the run of a block that waits.
+    """
 
     run: Run | None
     around: Block | None
+    make: Callable[[], Run | None] | None = None
 
     @classmethod
-    def here(cls) -> Block | None:
-        """The innermost block around this code that has not been left."""
+    def here(cls, *, waiting: bool = False) -> Block | None:
+        """The innermost block around this code that has not been left; with `waiting` also one that waits."""
         block = _block.get()
-        while block is not None and block.run is None:
+        while block is not None and block.run is None and not (waiting and block.make is not None):
             block = block.around
         return block
+
+    @classmethod
+    def wait(cls, make: Callable[[], Run | None]) -> Block:
+        """A block that has its run, entered, when something first happens in it."""
+        block = cls(None, cls.here(), make)
+        _block.set(block)
+        return block
+
+    def start(self) -> Run | None:
+        """The run; the block waits no longer."""
+        with _starting:
+            make, self.make = self.make, None
+            if make is not None:
+                self.run = make()
+            return self.run
 
     @classmethod
     def known(cls) -> bool:
@@ -41,7 +66,7 @@ class Block:
 
     def leave(self) -> None:
         """The run's block is left."""
-        self.run = None
+        self.run = self.make = None
         _open.pop(id(self), None)
         # In another context than the one that was entered, as a generator may be, there may be nothing to clear away.
         if _block.get() is self:
@@ -60,6 +85,8 @@ class Block:
 
 
 _block: ContextVar[Block | None] = ContextVar("agentcell_block", default=None)
+
+_starting = threading.RLock()
 
 _open: dict[int, Block] = {}  # every block of this process that was entered and not left
 

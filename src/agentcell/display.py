@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentcell.cell_output import CellOutput
 from agentcell.errors import describe, must_be_count, must_be_flag, must_be_one_of, must_be_text
-from agentcell.markup import showable
 from agentcell.options import RunOptions
 from agentcell.pacer import PACER, Pacer
 from agentcell.projections.status import compose_templates, validate_templates
@@ -18,6 +16,7 @@ from agentcell.redact import Redact, mask_secrets
 from agentcell.run import Run, Surface
 from agentcell.shelf import SHELF, Shelf
 from agentcell.snapshot import snapshot_html, snapshot_text
+from agentcell.terminal import TextSurface
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +38,7 @@ def watch(
     images: Literal["link", "all"] = "link",
     persist: Literal["snapshot", "widget"] = "snapshot",
     expand_trace: bool = False,
+    auto: bool = True,
     redact: Redact = mask_secrets,
     templates: Mapping[str, str] | None = None,
     display: bool = True,
@@ -61,6 +61,7 @@ def watch(
         persist: What the notebook keeps at the end: `snapshot` is HTML that needs nothing; `widget` keeps the live view as well,
             which shows only as long as its kernel lives.
         expand_trace: Whether the tool trace below the answer is open from the beginning; else the reader opens it.
+        auto: Whether frameworks whose hooks allow it are heard without another word; False hears only what the run is told.
         redact: Masks secrets in a text, before it enters the log.
         templates: Your own status lines, by the keys of `agentcell.projections.status.DEFAULT_TEMPLATES` or by `tool.<name>`, like
             `{"tool.search": "Looking it up…"}`.
@@ -92,6 +93,7 @@ def watch(
         images=images,
         persist=persist,
         expand_trace=must_be_flag("expand_trace", expand_trace),
+        auto=must_be_flag("auto", auto),
         redact=redact,
         templates=None if templates is None else _checked_templates(templates),
     )
@@ -169,50 +171,3 @@ def _final(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
         return bundle, {}
     data, metadata = run.cell._repr_mimebundle_()
     return {**data, **bundle}, metadata
-
-
-class TextSurface:
-    """A run as lines in a terminal or a log: a row when it begins and when it failed, the answer at the end."""
-
-    def __init__(self, *, pacer: Pacer = PACER, file: TextIO | None = None) -> None:
-        self._pacer = pacer
-        self._file = file
-        self._run: Run | None = None
-        self._told = 0
-        self._printing = threading.Lock()
-
-    def open(self, run: Run) -> None:
-        """Begins to print."""
-        self._run = run
-        run.subscribe(self)
-
-    def close(self, run: Run) -> None:
-        """Prints what is still missing, how it ended and the answer."""
-        self.flush()
-        self._print(snapshot_text(run, rows=False))
-
-    def state_changed(self) -> None:
-        """Called by the run: nothing is printed for a state alone."""
-
-    def has_news(self) -> None:
-        """Called by the run in the agent's thread, which does not wait for a terminal: the pacer's thread prints."""
-        self._pacer.wake(self)
-
-    def beat(self) -> None:
-        """Nothing: a terminal needs no sign of life."""
-
-    def flush(self) -> None:
-        """Prints the rows that are new."""
-        if self._run is None:
-            return
-        with self._printing:
-            steps = self._run.steps[self._told :]
-            self._told += len(steps)
-            for step in steps:
-                self._print(f"  • {showable(step.text)}")
-
-    def _print(self, text: str) -> None:
-        file = self._file or sys.stdout
-        encoding = getattr(file, "encoding", None) or "utf-8"
-        # What the terminal's encoding does not have is shown as a question mark: a run is not lost for its bullets.
-        print(text.encode(encoding, "replace").decode(encoding), file=file, flush=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+import threading
 import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from types import FrameType
 
 
 class AgentcellError(Exception):
@@ -30,12 +34,29 @@ class AgentcellWarning(UserWarning):
     """A fault that agentcell met while it showed a run; the run itself went on unharmed."""
 
 
-def warn(message: str, *, stacklevel: int = 1) -> None:
-    """Warns of a fault; where warnings are errors, says it on stderr instead: showing a run never breaks the run."""
+def warn(message: str) -> None:
+    """Warns of a fault, at the line of the code that called agentcell.
+
+    Where warnings are errors, it is said on stderr instead: showing a run never breaks the run.
+    """
     try:
-        warnings.warn(message, AgentcellWarning, stacklevel=stacklevel + 1)
+        warnings.warn(message, AgentcellWarning, stacklevel=_levels_to_caller())
     except AgentcellWarning:
         sys.stderr.write(f"agentcell: {message}\n")
+
+
+def _levels_to_caller() -> int:
+    """How far up from `warn` the code stands that is not ours; one too far where there is only a thread of ours."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - as `warnings` does it
+    level = 1
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+# With what may stand between us and our caller.
+_OURS = (os.path.dirname(__file__) + os.sep, threading.__file__, contextlib.__file__)  # noqa: PTH120 - as frames have it
 
 
 def must_be_text(option: str, value: object) -> str:

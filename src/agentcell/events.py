@@ -207,6 +207,7 @@ class ModelEnded(Event):
         tool_calls: How many tools the model asked for, None when nobody said.
         withheld: The text goes through a check first; `TurnEnded` brings what is delivered in its place.
         duration: Seconds as the framework measured them, None when it did not.
+        cost: US dollars as the provider or the framework told them, None when they did not.
     """
 
     model_call_id: str = ""
@@ -220,17 +221,21 @@ class ModelEnded(Event):
     tool_calls: int | None = None
     withheld: bool = False
     duration: float | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnded(Event):
-    """The whole answer is known: `text` replaces what was written before, or only adds the tail that is missing.
+    """The whole answer is known: `text` replaces what was written before, or only adds the tail that is missing; "" says nothing of it.
 
-    `refused` says that the answer was turned down; `text` is then what the person is told instead.
+    `refused` says that the answer was turned down; `text` is then what the person is told instead. `cost` is what the framework says
+    that the turn cost, in US dollars: all of its model calls, `model_call_ids`, together.
     """
 
     text: str = ""
     refused: bool = False
+    cost: float | None = None
+    model_call_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

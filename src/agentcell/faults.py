@@ -41,7 +41,7 @@ class Faults:
         """Warns, unless it was warned about `key` before."""
         if key not in self._warned:
             self._warned.add(key)
-            warn(message, stacklevel=5)
+            warn(message)
 
 
 class Guard:

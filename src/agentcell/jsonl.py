@@ -7,6 +7,7 @@ Thinking signatures are not written: they are credentials of a kind, and only th
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import json
 import os
@@ -53,11 +54,11 @@ def read_events(path: str | os.PathLike[str]) -> tuple[AnyEvent, ...]:
     with Path(path).open("rb") as file:
         for number, line in enumerate(file, 1):
             where = f"{name}, line {number}"
-            values = _parsed(where, line)
-            if number == 1:
-                _check_header(where, values)
-            elif values is not None:
-                events.extend(_read_line(where, values, len(events)))
+            if number == 1:  # some editors begin a text with a mark of its encoding
+                header = line.removeprefix(codecs.BOM_UTF8)
+                _check_header(where, _parsed(where, header) if header.strip() else None)
+            elif line.strip():
+                events.extend(_read_line(where, _parsed(where, line), len(events)))
     if not events:
         raise LoadError(f"{name} holds no events: a saved run has a header and at least one event")
     return tuple(events)
@@ -113,13 +114,11 @@ def _fields(record: Any) -> _Json:
 
 
 def _parsed(where: str, line: bytes) -> Any:
-    """A line's JSON; None for a blank one."""
+    """A line's JSON."""
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         raise LoadError(f"{where}: not text ({error.reason}), so not a saved run") from error
-    if not text.strip():
-        return None
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

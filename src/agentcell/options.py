@@ -26,5 +26,6 @@ class RunOptions:
     images: Literal["link", "all"] = "link"
     persist: Literal["snapshot", "widget"] = "snapshot"
     expand_trace: bool = False
+    auto: bool = True
     redact: Redact = field(default=mask_secrets, compare=False)
     templates: Mapping[str, str] | None = field(default=None, compare=False)

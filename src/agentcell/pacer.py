@@ -174,7 +174,7 @@ def _guarded(action: Callable[[], None]) -> Callable[[], None]:
         try:
             action()
         except Exception as error:  # noqa: BLE001 - the edge of this thread: a fault here must not end the display of other runs
-            warn(f"showing a run failed: {describe_error(error)}", stacklevel=2)
+            warn(f"showing a run failed: {describe_error(error)}")
 
     return guarded
 

@@ -10,16 +10,18 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from agentcell.events import Usage
+from agentcell.cost import money_text
 from agentcell.markup import html_text, html_words, tag
 from agentcell.render import BODY_LIMIT, LINE_LIMIT, cut, labelled, one_line
+from agentcell.spending import Spending
 from agentcell.text.duration import short_duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from decimal import Decimal
 
     from agentcell import wire
-    from agentcell.events import ToolOffer
+    from agentcell.events import ToolOffer, Usage
     from agentcell.projections.calls import Beginning, ModelRow
     from agentcell.projections.run import RunProjection
     from agentcell.projections.step import StepState
@@ -119,7 +121,8 @@ class _Drawing:
         self.without = 0
         self._left = MAX_BODIES
         self._tools: tuple[ToolOffer, ...] = ()
-        self._spent = _agents_usage(run, rows)
+        self._spending = Spending(run)
+        self._spent = self._spending.of_agents({row.step["id"]: row.parent for row in rows if row.kind == "agent" and row.step})
         ends = [row.started + (_seconds(row) or 0.0) for row in rows]
         self._whole = max([run.calls.ended or 0.0, *ends])
 
@@ -140,19 +143,22 @@ class _Drawing:
     def _row(self, row: _Row) -> str:
         """A row as the beginning of a list item: the rows under it come before its end."""
         if row.model is not None:
-            line = "model", _model_came(row.model), row.model.state, row.model.usage
+            cost = self._spending.of(row.model)
+            line = "model", _model_came(row.model), row.model.state, row.model.usage, cost
             body = self._model_body(row.model)
         else:
             step = row.step
             assert step is not None  # noqa: S101 - for the type checker: a row has the one or the other
             line = self._step_line(step)
             body = _step_body(step)
-        name, came, state, usage = line
+        name, came, state, usage, cost = line
         failed = state == "failed"
         sign = "✕ " if failed else ""
         words = tag("span", f"{sign}{html_text(name)} ", tag("span", html_words(came), class_="ac-faint"), class_="ac-name")
         seconds = _seconds(row)
         facts = f"{short_duration_text(seconds or 0.0):>7} {_tokens(usage):>13}"
+        if self._spending.tells_costs:
+            facts += f" {'' if cost is None else money_text(cost):>9}"
         columns = tag("span", words, " ", self._bar(row, failed=failed), " ", tag("span", facts, class_="ac-num"), class_="ac-cols")
         kind = "ac-failed" if failed else None
         if len(body) > self._left:
@@ -173,13 +179,13 @@ class _Drawing:
         line = tag("i", when, class_=f"ac-{kind}", style=f"margin-left:{left:.1f}%;width:{width:.1f}%")
         return tag("span", line, class_="ac-bar", title=f"{row.started:.1f}s to {row.started + seconds:.1f}s")
 
-    def _step_line(self, step: wire.Step) -> tuple[str, str, StepState, Usage | None]:
-        """Name, what came of it, state and tokens of a tool call or a sub-agent."""
+    def _step_line(self, step: wire.Step) -> tuple[str, str, StepState, Usage | None, Decimal | None]:
+        """Name, what came of it, state, tokens and cost of a tool call or a sub-agent."""
         state = step["state"]
         if step["kind"] == "agent":
             came = f"sub-agent → {step['detail']}" if step["detail"] else "sub-agent"
-            return step["text"], came, state, self._spent.get(step["id"])
-        return _name(step["tool"]), self._tool_came(step), state, None
+            return step["text"], came, state, *self._spent.get(step["id"], (None, None))
+        return _name(step["tool"]), self._tool_came(step), state, None, None
 
     def _tool_came(self, step: wire.Step) -> str:
         if step["kind"] == "note":
@@ -195,6 +201,9 @@ class _Drawing:
         parts: list[str] = []
         if model.usage is not None:
             parts += labelled("tokens", _split(model.usage))
+        cost = self._spending.words_for(model)
+        if cost:
+            parts += labelled("cost", cost)
         if model.model:
             parts += labelled("model", one_line(model.model, LINE_LIMIT))
         # What the run's own agent answers stands above the panel already.
@@ -238,19 +247,6 @@ def _nested(rows: Iterable[_Row]) -> Iterator[tuple[int, _Row]]:
         if row.step is not None:
             deeper = min(depth + 1, MAX_DEPTH)
             waiting += [(deeper, child) for child in reversed(under.get(row.step["id"], ()))]
-
-
-def _agents_usage(run: RunProjection, rows: Iterable[_Row]) -> dict[int, Usage]:
-    """The tokens of each sub-agent, those of its own sub-agents among them; a response counts once."""
-    parents = {row.step["id"]: row.parent for row in rows if row.kind == "agent" and row.step is not None}
-    spent: dict[int, Usage] = {}
-    counted = {model.response_id or number: model for number, model in enumerate(run.calls.models)}
-    for model in counted.values():
-        agent = model.parent
-        while agent is not None and agent in parents and model.usage is not None:
-            spent[agent] = spent.get(agent, Usage()) + model.usage
-            agent = parents[agent]
-    return spent
 
 
 def _opening(name: str, kind: str | None) -> str:

@@ -21,6 +21,7 @@ from agentcell.thinking import normalize_thinking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from agentcell.events import AnyEvent, ThinkingFailed
     from agentcell.intake import Watcher
@@ -142,9 +143,9 @@ class Recorder:
         with self._intake.lock:
             return self._requests.claim(name, wanted) or self.new_id()
 
-    def report_fault(self, where: str, error: BaseException) -> None:
-        """Counts a fault of agentcell's own, and warns about the first of its kind; the agent goes on."""
-        self._faults.report(where, error)
+    def guarding(self, where: str) -> AbstractContextManager[None]:
+        """Inside, what agentcell itself does wrong is counted, warned about once for each `where`, and goes no further."""
+        return self._faults.guarding(where)
 
     def report_unknown(self, kind: str) -> None:
         """Counts an event of a shape that nobody knows, and warns about the first of its kind."""

@@ -49,10 +49,10 @@ _IN_ADDRESS = re.compile(r"""(?i)\b([a-z][a-z0-9+.-]{0,20}://[^\s/:@"'<>]*):[^\s
 
 # What stands under such a name is a secret. The weak ones are words of everyday language too: there the value has to look like one.
 _NAME = (
-    r"(?i:(?:pg|db)?pass(?:word|wd|phrase)|(?:api|access|private|secret|signing|encryption|account)[_ -]?key"
+    r"(?i:(?:pg|db)?pass(?:word|wd|phrase)|(?:api|access|private|secret|signing|encryption|account|session)[_ -]?key"
     r"|(?:access|refresh|auth|bearer|id|api|session|bot|csrf|xsrf|security)[_-]?token|client[_-]?secret|connection[_-]?string)"
 )
-_WEAK_NAME = r"(?i:secret|cookie|authorization|credential)"
+_WEAK_NAME = r"(?i:secret|cookie|authorization|auth|credential|session[_-]?id)"
 _WORD = r"(?:(?<![A-Za-z])|(?<=\\[nrt])|(?<=[a-z])(?=[A-Z]))"  # also in OPENAI_API_KEY and dbPassword
 _NAMES = re.compile(rf"{_WORD}(?:{_NAME}|{_WEAK_NAME})s?(?:[_-]?\d+)?$")
 _ASSIGNED = re.compile(
@@ -66,7 +66,11 @@ _ASSIGNED = re.compile(
     """,
     re.VERBOSE,
 )
+_PAIR = re.compile(r"(?<![A-Za-z])((?i:auth)\s?=\s?)\([^()\n]{3,200}\)")  # auth=('kim', 'hunter2'), as `requests` takes it
 _NO_SECRETS = frozenset(("none", "null", "true", "false", "str", "string", "undefined", "required", "optional"))
+
+_BESIDE_A_WORD = ("logprob", "logprobs", "top_logprobs", "prob", "token_id")
+"""What stands beside a `token` that is a word of a language model's, and no secret."""
 
 MAX_DEPTH = 40
 """Containers inside containers that are copied; of what is deeper the kind and the size are kept."""
@@ -80,6 +84,7 @@ def mask_secrets(text: str) -> str:
     text = _SHAPES.sub(MASK, text)
     text = _SCHEME.sub(_mask_after_scheme, text)
     text = _IN_ADDRESS.sub(rf"\1:{MASK}@", text)
+    text = _PAIR.sub(rf"\1{MASK}", text)
     return _ASSIGNED.sub(_mask_assigned, text)
 
 
@@ -101,18 +106,28 @@ def _mask_assigned(found: re.Match[str]) -> str:
     quoted = head[-1] in "\"'"
     if value.lower() in _NO_SECRETS or len(value) < 3 or value in (MASK, MASK[:-1]):
         return found[0]
-    if found["weak"] and len(value) < 16 and not found["scheme"] and (found["token"] or not (quoted or found["sign"] == "=")):
-        return found[0]
+    if found["weak"] and len(value) < 16 and not found["scheme"]:
+        if not (quoted or found["sign"] == "="):
+            return found[0]
+        if found["token"] and not _is_token(found):
+            return found[0]
     return f"{head}{MASK}"
+
+
+def _is_token(found: re.Match[str]) -> bool:
+    """Whether something short is a secret: as in `token="…"`, but neither in `max_tokens=512` nor in `"token": "Paris"`."""
+    text, start, end = found.string, found.start(), found.end("token")
+    whole = not text[max(0, start - 1) : start].strip(" \t\n(,?&;{[<") and text[end : end + 1] not in "sS"
+    return whole and found["sign"] == "=" and not found["value"].isdecimal()
 
 
 def plain(value: Any, *, redact: Redact = mask_secrets) -> Any:
     """A copy of `value` in JSON's types, with secrets masked; never raises.
 
-    A value under a name that says secret (`api_key`, `password`, `authorization`, …) is masked whole. Numbers that JSON does not
-    know (NaN, infinities) or nobody can read (thousands of digits) and objects of other types become text, and so does what is in
-    itself or lies too deep. When `redact` itself raises, the text is masked whole: what the
-    masker could not read must not get through.
+    A value under a name that says secret (`api_key`, `password`, `authorization`, …) is masked whole; so is one word under `token`,
+    unless its probability stands beside it. Numbers that JSON does not know (NaN, infinities) or nobody can read (thousands of
+    digits) and objects of other types become text, and so does what is in itself or lies too deep. When `redact` itself raises, the
+    text is masked whole: what the masker could not read must not get through.
     """
     return _Copy(redact).value(value, 0)
 
@@ -158,7 +173,8 @@ class _Copy:
         self._inside.add(id(value))
         try:
             if isinstance(value, Mapping):
-                return self.pairs(value.items(), depth + 1)
+                beside = any(name in value for name in _BESIDE_A_WORD)
+                return self.pairs(value.items(), depth + 1, words=beside)
             if isinstance(value, list | tuple | set | frozenset):
                 return self.items(value, len(value), depth + 1)
             if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -170,7 +186,7 @@ class _Copy:
             self._inside.discard(id(value))
         return self.other(value)
 
-    def pairs(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
+    def pairs(self, pairs: Iterable[tuple[Any, Any]], depth: int, *, words: bool = False) -> dict[str, Any]:
         copy: dict[str, Any] = {}
         for key, item in pairs:
             if not self._left:
@@ -178,7 +194,7 @@ class _Copy:
                 break
             self._left -= 1
             name = str(key)
-            copy[self.text(name)] = self.named(name, item, depth)
+            copy[self.text(name)] = self.named(name, item, depth, words=words)
         return copy
 
     def items(self, items: Iterable[Any], count: int, depth: int) -> list[Any]:
@@ -191,10 +207,10 @@ class _Copy:
             copy.append(self.value(item, depth))
         return copy
 
-    def named(self, name: str, value: Any, depth: int) -> Any:
+    def named(self, name: str, value: Any, depth: int, *, words: bool) -> Any:
         if value is None or type(value) is bool or (type(value) is str and not value):
             return value
-        if _NAMES.search(name) or (name.lower() == "token" and type(value) is str and re.fullmatch(r"\S{16,}", value)):
+        if _NAMES.search(name) or (name.lower() == "token" and not words and type(value) is str and re.fullmatch(r"\S+", value)):
             return MASK
         return self.value(value, depth)
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentcell.events import Usage
+from agentcell.cost import Cost, money_text
 from agentcell.markup import html_text, showable, tag
 from agentcell.text.duration import clock_text, duration_text
 
@@ -25,8 +25,8 @@ LINE_LIMIT = 300
 """Characters of a row's text or detail that are shown."""
 
 
-def render_header(run: RunProjection, now: float) -> wire.Header:
-    """What stands above and around the rows, at `now` seconds since the run's start."""
+def render_header(run: RunProjection, now: float, *, cost: Cost | None = None) -> wire.Header:
+    """What stands above and around the rows, at `now` seconds since the run's start; `cost` is what is known of its cost."""
     life = run.life
     return {
         "status": life.status,
@@ -34,7 +34,7 @@ def render_header(run: RunProjection, now: float) -> wire.Header:
         "clock": "running" if life.ticking else "stopped",
         "elapsed_seconds": round(life.elapsed_seconds(now), 3),
         "title": _title(life, now),
-        "facts": _facts(run),
+        "facts": _facts(run, cost),
         "status_line": one_line(run.status_line, LINE_LIMIT),
         "sentence": _sentence(life),
     }
@@ -90,6 +90,11 @@ def tokens_text(tokens: int) -> str:
     return str(tokens)
 
 
+def cost_text(cost: Cost) -> str:
+    """A run's cost in a few letters; one that is known in part says so."""
+    return f"{'at least ' if cost.unpriced else ''}{money_text(cost.amount)}"
+
+
 def value_text(value: Any) -> str:
     """A JSON value as people read it: strings bare, short values in a line, long ones indented."""
     if isinstance(value, str):
@@ -133,10 +138,11 @@ def _title(life: LifeProjection, now: float) -> str:
             return f"Thought for {duration_text(seconds)}"
 
 
-def _facts(run: RunProjection) -> str:
-    tools, usage = run.steps.tools, run.usage.total
+def _facts(run: RunProjection, cost: Cost | None) -> str:
+    tools, tokens = run.steps.tools, run.usage.total.total_tokens
     facts = [f"{tools:,} tool{'' if tools == 1 else 's'}"] if tools else []
-    facts += [f"{tokens_text(usage.total_tokens)} tokens"] if usage != Usage() else []
+    facts += [f"{tokens_text(tokens)} tokens"] if tokens else []
+    facts += [cost_text(cost)] if cost is not None else []
     return " · ".join(facts)
 
 

@@ -24,6 +24,7 @@ from agentcell.events import (
     TurnEnded,
     Usage,
 )
+from agentcell.frameworks import Frameworks
 from agentcell.markup import joined
 from agentcell.options import RunOptions
 from agentcell.pause import Ask, ask_console
@@ -33,10 +34,12 @@ from agentcell.tool_call import ToolCall, call_around, is_interruption
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
+    from decimal import Decimal
     from types import TracebackType
 
     from typing_extensions import Self
 
+    from agentcell.cost import Cost
     from agentcell.projections.life import Status
     from agentcell.projections.step import Step
     from agentcell.projections.trace_shape import Trace
@@ -54,7 +57,7 @@ class Surface(Protocol):
         """The block was left: show, and leave behind, how it ended."""
 
 
-class Run(Recorder):
+class Run(Recorder, Frameworks):
     """A run of an agent: records what happens in it, and tells how far it is.
 
     Use it as a context manager, once. `agentcell.watch` makes one; `agentcell.load` gives a finished one back. Two runs are equal
@@ -72,7 +75,8 @@ class Run(Recorder):
         clock: Callable[[], float] = time.monotonic,
         surface: Surface | None = None,
     ) -> None:
-        super().__init__(options, clock=clock)
+        Recorder.__init__(self, options, clock=clock)
+        Frameworks.__init__(self)
         self.opened: dict[int | None, bool] = {}
         self._surface = surface
         self._block: Block | None = None
@@ -108,6 +112,11 @@ class Run(Recorder):
             split=options.split,
         )
         self._intake.add(started)
+        if options.auto:
+            with self.guarding("listening to frameworks"):
+                from agentcell.adapters.ambient import AMBIENCE
+
+                AMBIENCE.enter(self)
         if self._surface is not None:
             try:
                 with self._faults.guarding("showing the run"):
@@ -123,6 +132,12 @@ class Run(Recorder):
         if self._block.run is None:
             return
         try:
+            if self.options.auto:
+                with self.guarding("listening to frameworks"):
+                    from agentcell.adapters.ambient import AMBIENCE
+
+                    AMBIENCE.leave(self)
+            self._close_adapters(error)
             with self._faults.guarding("ending the run"):
                 self._end(error)
             if self._surface is not None:
@@ -215,8 +230,8 @@ class Run(Recorder):
     def stream(self, source: Any) -> Any:
         """Passes a provider's stream through unchanged and records what it brings.
 
-        `source` is what `openai`, `anthropic` or `google-genai` give for a streamed request, sync or async, or any iterable of the
-        same events; the result is iterated in its place, with `for` or `async for`.
+        `source` is what `openai`, `anthropic` or `google-genai` give for a streamed request, sync or async, what a framework gives for an
+        agent that streams, or any iterable of the same events; the result is iterated in its place, with `for` or `async for`.
 
         Raises:
             TypeError: `source` cannot be iterated.
@@ -224,6 +239,19 @@ class Run(Recorder):
         from agentcell.adapters.streams import watch_stream
 
         return watch_stream(self, source)
+
+    async def consume(self, source: Any) -> Any:
+        """Reads an agent's stream to its end, records what it brings, and returns the agent's result.
+
+        `source` is what `stream` takes, if it is read with `async for`. The result is what a framework's handle gives when it is awaited,
+        the handle itself where it holds the result, or the last event.
+
+        Raises:
+            TypeError: `source` cannot be read with `async for`.
+        """
+        from agentcell.adapters.streams import consume_stream
+
+        return await consume_stream(self, source)
 
     # What can be read
 
@@ -275,6 +303,42 @@ class Run(Recorder):
         run = self.catch_up()
         with self.lock:
             return run.usage.total
+
+    @property
+    def usage_by_model(self) -> Mapping[str, Usage]:
+        """The same by the model's name; `unknown` where nobody said the name."""
+        run = self.catch_up()
+        with self.lock:
+            return run.usage.by_model
+
+    @property
+    def cost(self) -> Decimal | None:
+        """US dollars of all model calls so far whose cost is known; None when there is none.
+
+        It is what a framework or a provider told, else what the list of genai-prices says (`pip install agentcell[cost]`) for the model's
+        name. `unpriced_calls` tells how many calls are not in it.
+        """
+        known = self._cost()
+        return None if known is None else known.amount
+
+    @property
+    def unpriced_calls(self) -> int:
+        """How many model calls are not in `cost`, because nobody knows what they cost; all of them where `cost` is None."""
+        known = self._cost()
+        if known is not None:
+            return known.unpriced
+        with self.lock:
+            return len(self.projection.usage.bill.calls)
+
+    def _cost(self) -> Cost | None:
+        from agentcell.cost import PRICES, cost_of, needs_prices
+
+        run = self.catch_up()
+        with self.lock:
+            bill, started_at = run.usage.bill, run.life.started_at
+        if needs_prices(bill):
+            PRICES.load()
+        return cost_of(bill, started_at)
 
     @property
     def events(self) -> tuple[AnyEvent, ...]:

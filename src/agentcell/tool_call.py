@@ -75,11 +75,7 @@ class ToolCall:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.left = True
-        if _inside.get() is self:  # it is not where the block is left in another context than entered, as a generator may be
-            around = self.around
-            while around is not None and around.left:
-                around = around.around
-            _inside.set(around)
+        self.suspend()
         if error is None:
             self._end("done")
         else:
@@ -94,6 +90,19 @@ class ToolCall:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.__exit__(kind, error, trace)
+
+    def suspend(self) -> None:
+        """Code that runs from here on is not inside it: its own has handed over to the caller's, as a generator does."""
+        if _inside.get() is self:  # it is not where the block is left in another context than entered, as a generator may be
+            around = self.around
+            while around is not None and around.left:
+                around = around.around
+            _inside.set(around)
+
+    def resume(self) -> None:
+        """Its own code runs again."""
+        self.around = _inside.get()
+        _inside.set(self)
 
     def progress(self, payload: Any) -> None:
         """Reports that the call goes on: a text, or a mapping whose `message` is one."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from agentcell.context import run_for_tool
 from agentcell.errors import describe, must_be_text
+from agentcell.tool_generators import recorded_async_generator, recorded_generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,8 @@ def tool(function: Callable[P, R] | None = None, /, *, name: str | None = None) 
     """Records the calls of a function inside a run; outside it is just the function.
 
     Args:
-        function: A plain or an `async` function.
+        function: A plain or an `async` function, or a generator function of either kind: its call is done when nothing more comes
+            of it, with what it gave as the result.
         name: What the call is called; the function's own name if not given.
 
     Raises:
@@ -56,6 +58,11 @@ def _recorded(function: Callable[P, R], name: str | None) -> Callable[P, R]:
                 return value
 
         return cast("Callable[P, R]", recorded_async)
+
+    if inspect.isasyncgenfunction(function):
+        return cast("Callable[P, R]", recorded_async_generator(function, label, arguments_of))
+    if inspect.isgeneratorfunction(function):
+        return cast("Callable[P, R]", recorded_generator(function, label, arguments_of))
 
     @functools.wraps(function)
     def recorded(*args: P.args, **kwargs: P.kwargs) -> R:

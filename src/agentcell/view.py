@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from agentcell.calm import CalmLine
+from agentcell.cost import PRICES, Cost, cost_of, needs_prices
 from agentcell.markdown import markdown_renderer
 from agentcell.markdown_stream import MarkdownStream
 from agentcell.markup import html_text, joined, tag
@@ -55,6 +56,8 @@ class ViewModel:
         steps: All rows; a new list whenever a row changed, so that an old one can be told from it.
         blocks: The answer's blocks as HTML; a new list whenever one changed.
         trace: The trace panel as HTML, made once when the run has ended; "" before, and when there is nothing in it.
+        cost: What is known of its cost; None for nothing.
+        awaits_prices: Whether there are costs that are not shown, because nobody has loaded the prices yet.
         look_again: Seconds after which `take_patch` has a line that it held back now; None when it has none.
     """
 
@@ -63,11 +66,14 @@ class ViewModel:
         self.steps: Sequence[wire.Step] = []
         self.blocks: Sequence[str] = []
         self.trace: str = ""
+        self.cost: Cost | None = None
+        self.awaits_prices = False
         self.look_again: float | None = None
         self._source = source
         self._images = images
         self._expand_trace = expand_trace
         self._ended = False
+        self._cost_version = 0
         self._now = 0.0
         self._line = CalmLine()
         self._lock = threading.RLock()
@@ -83,10 +89,16 @@ class ViewModel:
         """Loads, for the thread that calls it, what the first answer needs; else its first word would wait for that."""
         markdown_renderer(self._images)
 
-    def refresh(self) -> None:
-        """Takes in what happened since the last time."""
+    def refresh(self, *, prices: bool = True) -> None:
+        """Takes in what happened since the last time.
+
+        Args:
+            prices: Whether to load the list of prices if it is needed and not there, which takes a second, once in a process. Without
+                it, costs that only the list tells are shown from the first time after it was loaded.
+        """
         with self._lock:
             run = self._source.catch_up()
+            self._count_cost(run, prices=prices)
             with self._source.lock:  # no body is rendered while this is held: the agent's thread may wait for it
                 rows, thoughts = self._take_rows(run)
                 life = run.life
@@ -94,7 +106,7 @@ class ViewModel:
                 over = life.rewrites != self._answer.rewrites
                 added = answer.since(0 if over else self._answer.taken)
                 self._now = self._source.now()
-                header = render_header(run, self._now)
+                header = render_header(run, self._now, cost=self.cost)
                 rewrites = life.rewrites
             self.header = header
             if rows or thoughts:
@@ -109,6 +121,20 @@ class ViewModel:
             if header["status"] == "complete" and not self._ended:  # nothing of the run changes any more
                 self._ended = True
                 self.trace = render_panel(run, self.steps, expanded=self._expand_trace)
+
+    def _count_cost(self, run: RunProjection, *, prices: bool) -> None:
+        with self._source.lock:
+            if self._cost_version == run.usage.version and not self.awaits_prices:
+                return
+            version, bill, started_at = run.usage.version, run.usage.bill, run.life.started_at
+        self.awaits_prices = needs_prices(bill)
+        if self.awaits_prices and prices:
+            PRICES.load()
+            self.awaits_prices = False
+        cost = None if self.awaits_prices else cost_of(bill, started_at)
+        if cost != self.cost:
+            self.cost, self._ended = cost, False  # the trace panel tells costs too
+        self._cost_version = version
 
     def take_patch(self) -> wire.Patch:
         """What changed since the last patch was taken; empty when nothing did but the clock."""

@@ -13,6 +13,7 @@ import traitlets
 
 from agentcell import wire
 from agentcell.actions import DESK
+from agentcell.cost import PRICES
 from agentcell.markup import showable
 from agentcell.pacer import PACER, Pacer
 
@@ -89,7 +90,7 @@ class AgentCell(anywidget.AnyWidget):
     blocks = Projected([], lambda cell: cell.view.blocks, "The answer as blocks of safe HTML.").tag(sync=True)
     trace = Projected("", lambda cell: cell.view.trace, 'The trace panel as safe HTML; "" until the end.').tag(sync=True)
     answer = Projected("", lambda cell: cell.run.answer_text, "The answer as markdown; it stays in Python.")
-    usage = Projected({}, lambda cell: cell.read_usage(), "Tokens: `input_tokens`, `output_tokens`, …; it stays in Python.")
+    usage = Projected({}, lambda cell: cell.read_usage(), "Tokens and cost, like `input_tokens` and `cost`; it stays in Python.")
 
     run: Run
     view: ViewModel
@@ -157,7 +158,9 @@ class AgentCell(anywidget.AnyWidget):
     def flush(self) -> None:
         """Brings all traits up to date and sends one patch with what changed, if anything did."""
         with self._sending:
-            self.view.refresh()
+            self.view.refresh(prices=False)
+            if self.view.awaits_prices:
+                PRICES.load_aside(self.has_news)
             for name in _PROJECTED:
                 self.bring_up_to_date(name, fresh=True)
             patch = self.view.take_patch()
@@ -230,7 +233,7 @@ class AgentCell(anywidget.AnyWidget):
 
     def _resend(self) -> None:
         """Sends all traits: what patches have brought, and what they would bring next."""
-        self.view.refresh()
+        self.view.refresh(prices=False)
         self.view.take_patch()
         for name in _PROJECTED:
             self.bring_up_to_date(name, fresh=True)
@@ -262,16 +265,16 @@ class AgentCell(anywidget.AnyWidget):
         self._being_read().add(name)
         try:
             if not fresh and name in _VIEWED:
-                self.view.refresh()
+                self.view.refresh(prices=name in _PRICED)
             self.set_trait(name, _PROJECTED[name].read(self))
         finally:
             self._being_read().discard(name)
 
-    def read_usage(self) -> dict[str, int]:
-        """The run's usage as a dict."""
-        usage = self.run.usage
+    def read_usage(self) -> dict[str, Any]:
+        """The run's usage as a dict; `cost` is in US dollars, None for unknown."""
+        usage, cost = self.run.usage, self.view.cost
         names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "total_tokens")
-        return {name: getattr(usage, name) for name in names}
+        return {**{name: getattr(usage, name) for name in names}, "cost": None if cost is None else cost.amount}
 
     def _is_ready(self) -> bool:
         return bool(self.__dict__.get("_ready", False))
@@ -293,7 +296,8 @@ class AgentCell(anywidget.AnyWidget):
 
 
 _PROJECTED: dict[str, Projected] = {name: trait for name, trait in AgentCell.class_traits().items() if isinstance(trait, Projected)}
-_VIEWED = frozenset({"clock", "title", "facts", "status_line", "sentence", "steps", "blocks", "trace"})
+_VIEWED = frozenset({"clock", "title", "facts", "status_line", "sentence", "steps", "blocks", "trace", "usage"})
+_PRICED = frozenset({"facts", "trace", "usage"})
 
 
 def _answer_on_any_shell(comm: Any) -> None:

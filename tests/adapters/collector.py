@@ -8,6 +8,20 @@ from agentcell.events import Event, ModelEnded, TextDelta, ThinkingDelta, Thinki
 
 
 @dataclass
+class Guard:
+    faults: list[BaseException]
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, kind, error, trace):
+        if not isinstance(error, Exception):
+            return False
+        self.faults.append(error)
+        return True
+
+
+@dataclass
 class Collector:
     events: list[Event] = field(default_factory=list)
     faults: list[BaseException] = field(default_factory=list)
@@ -21,8 +35,8 @@ class Collector:
         self.ids += 1
         return f"id-{self.ids}"
 
-    def report_fault(self, where, error):
-        self.faults.append(error)
+    def guarding(self, where):
+        return Guard(self.faults)
 
     def report_unknown(self, kind):
         self.unknown.append(kind)

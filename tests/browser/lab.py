@@ -74,7 +74,9 @@ class Lab:
     faults: list[str] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
-    def open(self, what: NotebookNode | Path, *, kernel: bool = True, theme: Literal["light", "dark"] = "light", busy: bool = False) -> NotebookPage:
+    def open(
+        self, what: NotebookNode | Path, *, kernel: bool = True, theme: Literal["light", "dark"] = "light", busy: bool = False
+    ) -> NotebookPage:
         """Opens a notebook in a page of its own, and returns when it can be used.
 
         Args:

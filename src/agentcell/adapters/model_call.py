@@ -35,17 +35,21 @@ class ModelCall:
     A reader sets what it learns, in any order; `finish` puts it into one `ModelEnded`.
 
     Attributes:
+        run: The run that it is recorded in.
+        handle: A framework's handle on the agent whose stream it is, or None.
         id: Pairs the call's events; "" before it begins.
         model: The model's name as the provider gives it, or None.
         response_id: The provider's id of the response, or None.
         usage: The newest count of tokens, or None.
         finish_reason: The provider's own word, or None.
+        cost: US dollars as the provider told them, or None.
         complete: The stream's last event has been seen.
         signature: The provider's signature of the reasoning that is open, or None.
     """
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, run: Run, *, handle: Any = None) -> None:
+        self.run = run
+        self.handle = handle
         self._open = False
         self._clear()
 
@@ -55,11 +59,12 @@ class ModelCall:
         self.response_id: str | None = None
         self.usage: Usage | None = None
         self.finish_reason: str | None = None
+        self.cost: float | None = None
         self._error: str | None = None
         self.complete = False
         self.signature: str | None = None
         self._thoughts: list[str] = []
-        self._running: dict[str, None] = {}
+        self.running: dict[str, None] = {}
 
     def begin(self, response_id: str | None = None) -> None:
         """Records the start, once. Another `response_id` than before means that the call before is over."""
@@ -68,23 +73,28 @@ class ModelCall:
         if not self._open:
             self._clear()
             self._open = True
-            self.id = self._run.new_id()
-            self._run.record(ModelStarted(model_call_id=self.id))
+            self.id = self.run.new_id()
+            self.run.record(ModelStarted(model_call_id=self.id))
         self.response_id = response_id or self.response_id
+
+    def hand_over(self) -> str:
+        """Lets somebody else go on with the call, and end it; returns its id, "" when none is open."""
+        self._open, call_id = False, self.id if self._open else ""
+        return call_id
 
     def write(self, text: str) -> None:
         """More of the answer's text."""
         if text:
             self.end_thinking()
             self.begin()
-            self._run.record(TextDelta(text=text, model_call_id=self.id))
+            self.run.record(TextDelta(text=text, model_call_id=self.id))
 
     def think(self, text: str) -> None:
         """More of the model's reasoning."""
         if text:
             self.begin()
             self._thoughts.append(text)
-            self._run.record(ThinkingDelta(text=text, model_call_id=self.id))
+            self.run.record(ThinkingDelta(text=text, model_call_id=self.id))
 
     @property
     def thinking(self) -> bool:
@@ -96,13 +106,18 @@ class ModelCall:
 
         A signature without a word is reasoning that the provider keeps to itself.
         """
-        if not blocks and self.thinking:
-            words = "".join(self._thoughts)
-            blocks = (ThinkingBlock("thinking" if words else "redacted_thinking", words, self.signature),)
+        blocks = blocks or self.open_blocks()
         self._thoughts, self.signature = [], None
         if blocks:
             self.begin()
-            self._run.record(ThinkingEnded(model_call_id=self.id, blocks=blocks))
+            self.run.record(ThinkingEnded(model_call_id=self.id, blocks=blocks))
+
+    def open_blocks(self) -> tuple[ThinkingBlock, ...]:
+        """The reasoning that is open, as a block."""
+        if not self.thinking:
+            return ()
+        words = "".join(self._thoughts)
+        return (ThinkingBlock("thinking" if words else "redacted_thinking", words, self.signature),)
 
     def ask(self, name: str, arguments: Mapping[str, Any], *, call_id: str | None = None, parent_id: str | None = None) -> str:
         """The model asked for a tool that somebody else has to run. Returns the call's id, a new one if it came without."""
@@ -113,7 +128,7 @@ class ModelCall:
     ) -> str:
         """The provider itself runs a tool; a second start with the same id says more about the same call. Returns its id."""
         call_id = self._start(name, arguments, call_id=call_id, parent_id=parent_id, requested=False)
-        self._running[call_id] = None
+        self.running[call_id] = None
         return call_id
 
     def _start(
@@ -121,8 +136,8 @@ class ModelCall:
     ) -> str:
         self.end_thinking()
         self.begin()
-        call_id = call_id or self._run.new_id()
-        self._run.record(
+        call_id = call_id or self.run.new_id()
+        self.run.record(
             ToolStarted(
                 call_id=call_id,
                 name=name,
@@ -136,13 +151,13 @@ class ModelCall:
 
     def progress(self, call_id: str, payload: Any) -> None:
         """A tool that the provider runs came further."""
-        self._run.record(ToolProgressed(call_id=call_id, payload=payload))
+        self.run.record(ToolProgressed(call_id=call_id, payload=payload))
 
     def end_tool(self, call_id: str, *, result: Any = None, error: str | None = None) -> None:
         """A tool call is over, with a result or an error."""
-        self._running.pop(call_id, None)
+        self.running.pop(call_id, None)
         outcome: CallOutcome = "done" if error is None else "failed"
-        self._run.record(ToolEnded(call_id=call_id, outcome=outcome, result=result, error=error))
+        self.run.record(ToolEnded(call_id=call_id, outcome=outcome, result=result, error=error))
 
     def fail(self, message: str) -> None:
         """The stream itself says that something went wrong; behind the call's end that changes nothing any more."""
@@ -152,11 +167,11 @@ class ModelCall:
 
     def note(self, text: str) -> None:
         """Something to be said in plain words."""
-        self._run.record(Noted(text=text))
+        self.run.record(Noted(text=text))
 
     def note_unknown(self, kind: str) -> None:
         """A part of the stream has a shape that nobody knows."""
-        self._run.report_unknown(kind)
+        self.run.report_unknown(kind)
 
     def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
         """Records the end, once.
@@ -170,10 +185,10 @@ class ModelCall:
         self.end_thinking()
         outcome, reason = self._verdict(error, closed=closed)
         # After a good end a tool may go on: the provider gives its result in the next response (pause_turn).
-        for call_id in self._running if outcome != "done" else ():
-            self._run.record(ToolEnded(call_id=call_id, outcome="cancelled", error=reason))
+        for call_id in self.running if outcome != "done" else ():
+            self.run.record(ToolEnded(call_id=call_id, outcome="cancelled", error=reason))
         self._open = False
-        self._run.record(
+        self.run.record(
             ModelEnded(
                 model_call_id=self.id,
                 model=self.model,
@@ -182,6 +197,7 @@ class ModelCall:
                 outcome=outcome,
                 error=reason,
                 response_id=self.response_id,
+                cost=self.cost,
             )
         )
 

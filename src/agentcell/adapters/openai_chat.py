@@ -78,6 +78,7 @@ class ChatReader:
         usage = field(chunk, "usage") or field(groq, "usage")
         if usage:
             self.call.usage = usage_of(usage)
+            self.call.cost = cost_of(usage)
         for told in (chunk, groq, choice):
             if field(told, "error") is not None:
                 self.call.fail(message_of(told))
@@ -186,3 +187,13 @@ def usage_of(usage: Any) -> Usage:
         cache_write_tokens=count_of(details, "cache_write_tokens"),
         reasoning_tokens=reasoning,
     )
+
+
+def cost_of(usage: Any) -> float | None:
+    """US dollars, where a provider tells them beside its counts, as OpenRouter does; None for one that does not.
+
+    With a key of the person's own, what it tells is its fee alone.
+    """
+    cost = field(usage, "cost")
+    told = isinstance(cost, (int, float)) and not isinstance(cost, bool) and field(usage, "is_byok") is not True
+    return float(cost) if told else None

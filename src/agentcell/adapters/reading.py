@@ -1,4 +1,4 @@
-"""Which reader takes a stream's event, and the one edge at which a fault of a reader stops."""
+"""Which reader takes a stream's event, and how its call ends."""
 
 from __future__ import annotations
 
@@ -8,24 +8,35 @@ from agentcell.adapters.anthropic_messages import MessagesReader
 from agentcell.adapters.fields import text_of
 from agentcell.adapters.google_genai import GenerateContentReader
 from agentcell.adapters.model_call import ModelCall
+from agentcell.adapters.openai_agents import AgentStreamReader
 from agentcell.adapters.openai_chat import ChatReader
 from agentcell.adapters.openai_responses import ResponsesReader
+from agentcell.adapters.pydantic_ai_events import AgentEventsReader
 
 if TYPE_CHECKING:
     from agentcell.run import Run
 
 
+class Ending(Protocol):
+    """What is over when its stream is."""
+
+    def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
+        """The stream raised `error`, or somebody closed it, or it simply ended."""
+
+
 class Reader(Protocol):
-    """Reads one provider's events into a model call.
+    """Reads the events of one provider into a model call, or of one framework into a turn.
 
     Attributes:
         derived: Types of the events that the SDK's helper makes of others and yields beside them: to read these too would
             say everything twice.
-        call: Where it goes.
     """
 
     derived: ClassVar[frozenset[str]]
-    call: ModelCall
+
+    @property
+    def call(self) -> Ending:
+        """Where it goes."""
 
     def __init__(self, call: ModelCall) -> None: ...
 
@@ -39,23 +50,14 @@ class Reader(Protocol):
         ...
 
 
-READERS: tuple[type[Reader], ...] = (ChatReader, ResponsesReader, MessagesReader, GenerateContentReader)
-
-
-class Edge:
-    """Where faults of ours stop: what fails in showing a run is reported, and must not stop the run."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self._run.report_fault("stream", error)
-        return True
+READERS: tuple[type[Reader], ...] = (
+    AgentEventsReader,
+    AgentStreamReader,
+    ChatReader,
+    ResponsesReader,
+    MessagesReader,
+    GenerateContentReader,
+)
 
 
 class Reading:
@@ -63,12 +65,16 @@ class Reading:
 
     The call begins before the first event, when nobody knows its shape yet. The first event that has a known shape picks the
     reader for it; events of another shape get a reader and a call of their own.
+
+    Args:
+        run: The run that hears of it.
+        handle: A framework's handle on the agent whose stream it is.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, handle: Any = None) -> None:
         self._run = run
-        self._edge = Edge(run)
-        self._first = ModelCall(run)
+        self._edge = run.guarding("stream")
+        self._first = ModelCall(run, handle=handle)
         self._readers: list[Reader] = []  # the one that read last comes first
         self._unknown = False
 
@@ -108,4 +114,4 @@ class Reading:
         if chosen is None:
             return None
         known = next((reader for reader in self._readers if type(reader) is chosen), None)
-        return known or chosen(ModelCall(self._run) if self._readers else self._first)
+        return known or chosen(ModelCall(self._run, handle=self._first.handle) if self._readers else self._first)

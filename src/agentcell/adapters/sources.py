@@ -10,21 +10,31 @@ from agentcell.errors import describe
 
 SYNC_WAYS = ("__iter__", "__enter__")
 ASYNC_WAYS = ("__aiter__", "__aenter__", "__await__")
+AGENTS = frozenset({"agents", "claude_agent_sdk", "pydantic_ai", "smolagents"})
+"""Packages of frameworks whose streams come without a handle."""
 
 
 class Source:
     """What was given to be watched; a few are both sync and async, so both ways stand here, step by step the same.
 
     Attributes:
-        stream: What was given, until a manager was entered or an awaitable awaited; then what that gave.
+        stream: What was given, until a manager was entered or an awaitable awaited; then what that gave. Of a framework's handle, its
+            `stream_events()`.
+        handle: A framework's handle on the agent that it runs, if one was given.
+        maker: That handle, also where only the generator that it made was given.
+        is_agent: Whether this is a framework's stream of what its agent does, not a provider's of one model call.
 
     Raises:
         TypeError: What was given is no stream, for example a whole response.
     """
 
     def __init__(self, given: Any) -> None:
-        must_be_stream(given, (*SYNC_WAYS, *ASYNC_WAYS))
-        self.stream = given
+        streams = getattr(given, "stream_events", None)
+        self.handle = given if callable(streams) else None
+        self.stream = streams() if callable(streams) else given
+        must_be_stream(self.stream, (*SYNC_WAYS, *ASYNC_WAYS))
+        self.maker = self.handle or maker_of(self.stream)
+        self.is_agent = self.maker is not None or origin(self.stream) in AGENTS
         self._manager: Any = None  # what was entered and has to be left
         self._iterator: Any = None
         self._read_out = False
@@ -113,3 +123,17 @@ def must_be_stream(given: Any, ways: tuple[str, ...]) -> None:
             "run.stream() must be given a stream of events: something to iterate with `for` or `async for`, a stream manager, "
             f"or an async client's awaitable. It got {describe(given)}. Is stream=True missing in the call that made it?"
         )
+
+
+def origin(stream: Any) -> str:
+    """The package whose code makes a stream, also where it is only a generator's or a context manager's."""
+    frame = getattr(stream, "ag_frame", None) or getattr(stream, "gi_frame", None)
+    module = frame.f_globals.get("__name__") if frame is not None else None
+    return str(module or getattr(getattr(stream, "func", stream), "__module__", None) or "").partition(".")[0]
+
+
+def maker_of(stream: Any) -> Any:
+    """The framework's handle whose `stream_events()` a generator is; None for any other stream."""
+    frame = getattr(stream, "ag_frame", None)
+    maker = frame.f_locals.get("self") if frame is not None else None
+    return maker if callable(getattr(maker, "stream_events", None)) else None

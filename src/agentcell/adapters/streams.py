@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from agentcell.adapters.fields import field, text_of
-from agentcell.adapters.reading import Edge, Reading
+from agentcell.adapters.reading import Reading
 from agentcell.adapters.sources import Source
 
 if TYPE_CHECKING:
@@ -31,6 +31,21 @@ def watch_stream(run: Run, source: Any) -> WatchedStream:
     return WatchedStream(run, Source(source))
 
 
+async def consume_stream(run: Run, source: Any) -> Any:
+    """Reads a stream to its end; returns what its handle gives when it is awaited, the handle itself if it cannot be, or the last event.
+
+    Raises:
+        TypeError: `source` is no such thing, or can only be read with `for`.
+    """
+    opened = Source(source)
+    last = None
+    async for event in WatchedStream(run, opened):
+        last = event
+    if opened.handle is None:
+        return last
+    return await opened.handle if inspect.isawaitable(opened.handle) else opened.handle
+
+
 class WatchedStream:
     """A stream that is watched; use it as you would use the stream itself.
 
@@ -47,8 +62,8 @@ class WatchedStream:
 
     def __init__(self, run: Run, source: Source) -> None:
         self._source = source
-        self._edge = Edge(run)
-        self._reading = Reading(run)
+        self._edge = run.guarding("stream")
+        self._reading = Reading(run, source.maker)
         self._begun = False
         self._in_block = False
         self._over = False
@@ -146,7 +161,8 @@ class WatchedStream:
     def _begin(self) -> None:
         if not self._begun:
             self._begun = True
-            self._reading.begin()
+            if not self._source.is_agent:  # an agent says itself when it asks a model
+                self._reading.begin()
 
     def _hear(self, event: Any) -> Any:
         if not self._over:  # what is still read behind the end belongs to no call
@@ -165,7 +181,7 @@ class WatchedStream:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # copying and inspecting ask an object that is not made yet
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        value = getattr(self._source.stream, name)
+        value = getattr(self._source.stream if self._source.handle is None else self._source.handle, name)
         if name == "text_stream":
             return self._atexts() if hasattr(value, "__aiter__") else self._texts()
         if name == "until_done" or name.startswith("get_final_"):

@@ -17,8 +17,10 @@ from agentcell.events import (
     TextDelta,
     ToolOffer,
     ToolStarted,
+    TurnEnded,
     Usage,
 )
+from agentcell.projections.usage import UNKNOWN_MODEL, Spent
 
 if TYPE_CHECKING:
     from agentcell.projections.step import StepState
@@ -57,10 +59,13 @@ class ModelRow:
         ended: Seconds from the run's start to its end; None while it runs.
         state: `running`, `done`, `failed` or `cancelled`.
         model: The model's name; "" when nobody said.
+        provider: Its provider's; None when nobody said.
         tools: What it could ask for.
         asked: How many tools it asked for; None when that was not said at its end.
         seen: How many tool calls named it as the one that asked.
         usage: Its tokens; None when the provider did not say.
+        cost: US dollars, as the provider or the framework told; None when they did not.
+        charged: Its cost is in a sum that was told for its whole turn.
         response_id: The provider's id of the response: two rows that share one cost what one costs.
         error: Why it failed.
         text: What it wrote; nothing when that was withheld.
@@ -73,13 +78,21 @@ class ModelRow:
     ended: float | None = None
     state: StepState = "running"
     model: str = ""
+    provider: str | None = None
     tools: tuple[ToolOffer, ...] = ()
     asked: int | None = None
     seen: int = 0
     usage: Usage | None = None
+    cost: float | None = None
+    charged: bool = False
     response_id: str | None = None
     error: str = ""
     text: Beginning = field(default_factory=Beginning)
+
+    @property
+    def spent(self) -> Spent:
+        """What it took."""
+        return Spent(self.model or UNKNOWN_MODEL, self.provider, self.usage, self.ended or self.started, self.cost)
 
 
 class CallsProjection:
@@ -117,6 +130,10 @@ class CallsProjection:
                 self._ask(event)
             case Routed() if event.route:
                 self.routes[event.route] = event.confidence
+            case TurnEnded() if event.cost is not None:
+                for row in map(self._by_id.get, event.model_call_ids):
+                    if row is not None:
+                        row.charged = True
             case RunEnded():
                 self._end_run(event)
             case _:
@@ -139,6 +156,7 @@ class CallsProjection:
         if row is None or row.state != "running":
             row = self._add(event)
         row.model = event.model or row.model
+        row.provider = event.provider or row.provider
         row.tools = event.tools or row.tools
 
     def _add(self, event: ModelStarted | ModelEnded) -> ModelRow:
@@ -160,6 +178,7 @@ class CallsProjection:
             row.started = min(row.started, event.time - event.duration)
         row.model = event.model or row.model
         row.usage = event.usage or row.usage
+        row.cost = row.cost if event.cost is None else event.cost
         row.response_id = event.response_id or row.response_id
         row.asked = event.tool_calls if event.tool_calls is not None else row.asked
         if event.withheld:

@@ -91,6 +91,11 @@ class LifeProjection:
         self._stale = False
         self._newest: _Segment | None = None
 
+    @property
+    def started_at(self) -> float:
+        """When the run started, in seconds since the epoch; 0 when nobody said."""
+        return 0.0 if self.started is None else self.started.started_at
+
     def elapsed_seconds(self, now: float) -> float:
         """Seconds spent reasoning, up to `now` (seconds since the run's start)."""
         if self._reasoning_since is None:

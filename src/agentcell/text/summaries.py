@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from agentcell.errors import AgentcellWarning, describe, must_be_count, must_be_text
+from agentcell.errors import describe, must_be_count, must_be_text, warn
 from agentcell.text.graphemes import cut
 from agentcell.text.tool_kinds import ToolKind, kind_of
 
@@ -140,7 +139,7 @@ def _ask(tool: str, option: str, tell: Callable[[], object]) -> tuple[bool, str 
     if (tool, option) not in _reported:
         _reported.add((tool, option))
         message = f"the {option} summary registered for {tool!r} failed, so the built-in words are used: {fault}"
-        warnings.warn(message, AgentcellWarning, stacklevel=3)
+        warn(message)
     return False, None
 
 

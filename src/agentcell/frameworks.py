@@ -1,0 +1,79 @@
+"""The one line for each framework: what a run gives it, so that it is heard where it is not heard by itself."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from agentcell.run import Run
+
+
+class Adapter(Protocol):
+    """Listens to one framework for one run."""
+
+    def __init__(self, run: Run, /) -> None: ...
+
+    def close(self, error: BaseException | None = None) -> None:
+        """The run's block is left: what the framework left open is over."""
+
+
+A = TypeVar("A", bound=Adapter)
+
+
+class Frameworks:
+    """What a `Run` offers for each framework; each adapter is made when it is first asked for, and is one for the whole run."""
+
+    def __init__(self) -> None:
+        self._adapters: dict[type[Adapter], Adapter] = {}
+        self._adapting = threading.Lock()
+
+    def adapter(self: Self, kind: type[A]) -> A:
+        """This run's adapter of a kind, for adapters themselves: so a framework that is heard in two ways is told once."""
+        with self._adapting:
+            found = self._adapters.get(kind)
+            if found is None:
+                found = self._adapters[kind] = kind(self)  # type: ignore[arg-type]  # only a Run inherits from here
+            return found  # type: ignore[return-value]  # it was put there under its own class
+
+    def langchain(self: Self) -> Any:
+        """The callback handler for LangChain, LangGraph and deepagents: `agent.invoke(..., config={"callbacks": [run.langchain()]})`.
+
+        Inside the block, and in threads and tasks that know their context, it is not needed. It is the same handler each time, and
+        what it hears twice is told once. Text streams where the model does: with `agent.stream`, or with `streaming=True`.
+
+        Raises:
+            ModuleNotFoundError: LangChain is not installed.
+        """
+        from agentcell.adapters.langchain import handler_class
+
+        return self.adapter(handler_class())
+
+    def openai_agents(self: Self) -> Any:
+        """Hooks for the OpenAI Agents SDK: `await Runner.run(agent, "…", hooks=run.openai_agents())`.
+
+        Inside the block every agent is heard anyway; this is for `auto=False`.
+        """
+        from agentcell.adapters.openai_agents import OpenAIAgentsAdapter
+        from agentcell.adapters.openai_agents_hooks import beside
+
+        return beside(self.adapter(OpenAIAgentsAdapter), None)
+
+    def pydantic_ai(self: Self) -> Any:
+        """A capability for pydantic-ai: `await agent.run("…", capabilities=[run.pydantic_ai()])`, or `Agent(capabilities=[…])`.
+
+        Inside the block every agent has it anyway; this is for `auto=False`. It hears as long as the block lasts.
+        """
+        from agentcell.adapters.pydantic_ai import PydanticAIAdapter
+
+        return self.adapter(PydanticAIAdapter).capability
+
+    def _close_adapters(self: Self, error: BaseException | None) -> None:
+        """Ends what the frameworks have left open."""
+        with self._adapting:
+            adapters = tuple(self._adapters.values())
+        for adapter in adapters:
+            with self.guarding("ending what a framework left open"):  # type: ignore[attr-defined]  # only a Run inherits from here
+                adapter.close(error)

@@ -1,0 +1,245 @@
+"""The rules that hold for every framework: what is told late, twice, in pieces or not at all comes out right."""
+
+import asyncio
+
+import pytest
+
+from agentcell.adapters.ledger import Ledger
+from agentcell.adapters.model_call import ModelCall
+from agentcell.events import AgentStarted, ModelEnded, ModelStarted, TextDelta, ThinkingEnded, ToolEnded, ToolStarted, Usage
+from agentcell.run import Run
+
+
+@pytest.fixture
+def run():
+    with Run() as run:
+        yield run
+
+
+@pytest.fixture
+def ledger(run):
+    return Ledger(run)
+
+
+def of(run, *kinds):
+    return [event for event in run.events if isinstance(event, kinds)]
+
+
+def rows(run):
+    return [(step.tool, step.state, step.result) for step in run.steps if step.tool]
+
+
+def test_a_whole_text_behind_its_deltas_adds_only_what_is_missing(run, ledger):
+    turn = ledger.turn("t")
+    turn.write("m", "Oslo ")
+    turn.write("m", "is")
+    turn.end_model("m", text="Oslo is mild.")
+    assert run.answer_text == "Oslo is mild."
+    assert "".join(event.text for event in of(run, TextDelta)) == "Oslo is mild."
+
+
+def test_a_whole_text_that_was_never_streamed_is_the_answer(run, ledger):
+    ledger.turn("t").end_model("m", text="Mild.", usage=Usage(3, 2))
+    assert run.answer_text == "Mild."
+    assert run.usage.total_tokens == 5
+
+
+def test_a_whole_text_that_says_something_else_than_its_deltas_leaves_these(run, ledger):
+    turn = ledger.turn("t")
+    turn.write("m", "  Mild.")
+    turn.end_model("m", text="Mild.")
+    assert run.answer_text == "  Mild."
+
+
+def test_whole_thinking_behind_its_deltas_is_told_once(run, ledger):
+    turn = ledger.turn("t")
+    turn.think("m", "Let me ")
+    turn.end_model("m", thinking="Let me see.")
+    assert [step.content for step in run.steps] == ["Let me see."]
+    assert len(of(run, ThinkingEnded)) == 1
+
+
+def test_what_comes_behind_the_end_of_a_model_call_is_passed_over(run, ledger):
+    turn = ledger.turn("t")
+    turn.write("m", "Mild.")
+    turn.end_model("m")
+    turn.write("m", "Mild.")
+    turn.end_model("m", text="Mild.")
+    assert run.answer_text == "Mild."
+    assert len(of(run, ModelEnded)) == 1
+
+
+def test_a_call_that_is_told_by_two_hooks_is_one_row(run, ledger):
+    turn = ledger.turn("t")
+    for _ in range(2):
+        turn.ask_tool("c", "weather", {"city": "Oslo"})
+    for _ in range(2):
+        turn.start_tool("c", "weather", {"city": "Oslo"})
+    turn.end_tool("c", result="7 degrees")
+    turn.end_tool("c", error="told again, and worse")
+    turn.ask_tool("c", "weather", {"city": "Oslo"})
+    assert rows(run) == [("weather", "done", "7 degrees")]
+    assert len(of(run, ToolEnded)) == 1
+
+
+def test_a_request_whose_arguments_are_known_only_later_is_told_more_of(run, ledger):
+    turn = ledger.turn("t")
+    turn.ask_tool("c", "weather")
+    turn.ask_tool("c", "weather", {"city": "Oslo"})
+    assert [step.arguments for step in run.steps] == [{"city": "Oslo"}]
+
+
+def test_the_same_id_in_the_next_turn_is_another_call(run, ledger):
+    for answer in ("7", "8"):
+        turn = ledger.turn("t")
+        turn.ask_tool("c", "weather")
+        turn.start_tool("c", "weather")
+        turn.end_tool("c", result=answer)
+        turn.close()
+    assert rows(run) == [("weather", "done", "7"), ("weather", "done", "8")]
+
+
+def test_a_call_that_is_tried_again_in_its_turn_stays_one_row(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_tool("c", "weather")
+    turn.end_tool("c", error=ValueError("no such city"))
+    turn.start_tool("c", "weather")
+    assert rows(run) == [("weather", "running", None)]
+    turn.end_tool("c", result="7")
+    assert rows(run) == [("weather", "done", "7")]
+
+
+def test_a_call_that_waits_for_approval_outlives_its_turn_and_goes_on_in_the_next(run, ledger):
+    turn = ledger.turn("first")
+    turn.start_tool("c", "delete")
+    turn.pause("p", "Delete it?", choices=("yes", "no"), call="c")
+    turn.close()
+    assert run.status_line
+    assert rows(run) == [("delete", "running", None)]
+    resumed = ledger.turn("second")
+    resumed.start_tool("c", "delete")
+    resumed.end_tool("c", result="gone")
+    assert rows(run) == [("delete", "done", "gone")]
+    assert [step.state for step in run.steps] == ["done", "done"]
+
+
+def test_a_pause_is_asked_once_and_answered_once(run, ledger):
+    turn = ledger.turn("t")
+    turn.pause("p", "Go on?")
+    turn.pause("p", "Go on?")
+    ledger.resume("p", "yes")
+    ledger.resume("p", "no")
+    assert [(step.state, step.detail) for step in run.steps] == [("done", "yes")]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (None, "done"),
+        (ValueError("boom"), "failed"),
+        (asyncio.CancelledError(), "cancelled"),
+        (KeyboardInterrupt(), "cancelled"),
+    ],
+)
+def test_the_end_of_a_turn_ends_what_its_framework_left_open(run, ledger, error, outcome):
+    turn = ledger.turn("t")
+    turn.start_agent("a", "Researcher")
+    turn.start_model("m", agent="a")
+    turn.start_tool("c", "weather", agent="a")
+    turn.close(error)
+    assert [event.outcome for event in of(run, ModelEnded)] == [outcome]
+    assert [event.outcome for event in of(run, ToolEnded)] == ["cancelled"]  # nobody has seen it fail
+    assert all(step.state != "running" for step in run.steps)
+
+
+def test_turns_side_by_side_end_only_what_is_their_own(run, ledger):
+    one, other = ledger.turn("1"), ledger.turn("2")
+    one.start_tool("a", "weather")
+    other.start_tool("b", "traffic")
+    one.close()
+    assert rows(run) == [("weather", "cancelled", None), ("traffic", "running", None)]
+
+
+def test_a_sub_agent_stands_under_the_tool_call_that_started_it(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_tool("c", "ask_expert")
+    turn.start_agent("a", "Expert", inside="c")
+    turn.start_tool("d", "look_up", agent="a")
+    turn.end_agent("a")
+    assert [(step.text, step.parent) for step in run.steps][1:] == [("Expert", 0), (run.steps[2].text, 1)]
+    assert [step.state for step in run.steps] == ["running", "done", "cancelled"]
+
+
+def test_the_text_of_a_sub_agent_is_no_answer(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_agent("a", "Expert")
+    turn.write("m", "To be said to the other agent.", agent="a")
+    turn.end_model("m")
+    turn.end_agent("a")
+    assert run.answer_text == ""
+    assert of(run, TextDelta)[0].agent_id == of(run, AgentStarted)[0].agent_id
+
+
+def test_a_sub_agent_that_was_handed_the_conversation_answers_itself(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_tool("c", "transfer_to_refunds")
+    turn.end_tool("c", result="ok")
+    turn.start_agent("a", "Refunds", inside="c", speaks=True)
+    turn.write("m", "Money ", agent="a")
+    turn.end_model("m", text="Money is back.")
+    turn.start_tool("d", "refund", agent="a")
+    assert run.answer_text == "Money is back."
+    assert [(step.tool or step.text, step.parent) for step in run.steps] == [
+        ("transfer_to_refunds", None),
+        ("Refunds", 0),
+        ("refund", 1),
+    ]
+    assert of(run, ModelStarted)[0].agent_id == of(run, AgentStarted)[0].agent_id
+
+
+def test_an_agent_that_speaks_inside_a_sub_agent_speaks_to_that_one_alone(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_agent("inner", "Expert")
+    turn.start_agent("a", "Refunds", agent="inner", speaks=True)
+    turn.end_model("m")
+    turn.write("n", "For the other agent.", agent="a")
+    turn.close()
+    assert run.answer_text == ""
+
+
+def test_a_call_that_was_begun_before_anybody_knew_what_it_is_about_is_the_turns_first(run, ledger):
+    call = ModelCall(run)
+    call.begin()
+    turn = ledger.turn("t")
+    turn.adopt(call)
+    turn.end_model("m", text="Mild.")
+    turn.close()
+    assert len(of(run, ModelStarted, ModelEnded)) == 3  # told again with what the turn knows of it
+    assert len({event.model_call_id for event in of(run, ModelStarted, ModelEnded)}) == 1
+
+
+def test_a_begun_call_that_comes_too_late_to_be_the_turns_first_is_over(run, ledger):
+    call = ModelCall(run)
+    call.begin()
+    turn = ledger.turn("t")
+    turn.start_model("m")
+    turn.adopt(call)
+    turn.end_model("m", text="Mild.")
+    assert [event.outcome for event in of(run, ModelEnded)] == ["done", "done"]
+    assert run.answer_text == "Mild."
+
+
+def test_a_call_knows_the_model_call_that_asked_for_it_also_behind_its_end(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_model("m", model="gpt")
+    turn.end_model("m", tool_calls=1)
+    turn.start_tool("c", "weather", model="m")
+    assert of(run, ToolStarted)[0].model_call_id == of(run, ModelStarted)[0].model_call_id
+
+
+def test_the_end_of_the_block_ends_every_turn(run, ledger):
+    ledger.turn("1").start_tool("a", "weather")
+    ledger.turn("2").start_model("m")
+    ledger.close(KeyboardInterrupt())
+    assert [event.outcome for event in of(run, ToolEnded, ModelEnded)] == ["cancelled", "cancelled"]
+    assert ledger.find("1") is None
