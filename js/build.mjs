@@ -29,13 +29,15 @@ for (const [name, entry] of [
     charset: "utf8",
     banner: "/* Built from js/src; change it there. */",
   });
-  // No string in the sources runs over a line, so white space at the beginning of a line is indentation. In the style sheet, where
-  // all of it stands inside one rule and nothing is deep, there is none.
-  const indent = (spaces) => (name.endsWith("css") ? "" : "\t".repeat(spaces.length / 2));
+  // No string in the sources runs over a line, so white space at the beginning of a line is indentation. Nearly all stands inside
+  // one rule or in a class: that level is left out. A rule of the style sheet stands in a line, and so does a block of one statement.
+  const block = name.endsWith("css") ? /\{\n([^{}]*)\n\t*\}/g : /\{\n\t+([^\n{}]{0,120})\n\t*\}/g;
   const text = code
     .replaceAll("/* @__PURE__ */ ", "")
+    .replace(/^( {2})+/gm, (indent) => "\t".repeat(indent.length / 2))
+    .replace(block, (_, inside) => `{ ${inside.replace(/\n\t*/g, " ").trim().replace(/;$/, "")} }`)
     .replace(/var widget_default = (.*);\nexport .*/, "export default $1;")
-    .replace(/^( {2})+/gm, indent);
+    .replace(/^\t/gm, "");
   writeFileSync(new URL(name, OUT), text);
   total += Buffer.byteLength(text);
   console.log(`${name} ${Buffer.byteLength(text)} bytes`);

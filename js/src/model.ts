@@ -17,8 +17,7 @@ export interface Notebook {
 }
 
 export interface Outputs {
-  length: number;
-  get(place: number): { data: Record<string, { model_id?: string } | undefined> };
+  toJSON(): { data?: Record<string, { model_id?: string } | undefined> }[];
   set(place: number, output: unknown): void;
 }
 
@@ -29,7 +28,7 @@ export interface Model {
   off(event: string, callback: Listener): void;
   send(content: unknown): void;
   /** Jupyter hosts have one; its kernel is null once the kernel was shut down. Others (an embed, marimo) have none. */
-  widget_manager?: { kernel?: Kernel | null; context?: { model?: Notebook } } | undefined;
+  widget_manager?: { kernel?: Kernel | null; context?: { model: Notebook } } | undefined;
 }
 
 export type Listener = (content: never) => void;

@@ -8,6 +8,7 @@ export type Clock = "running" | "stopped";
 export type StepKind = "note" | "tool" | "thinking" | "agent";
 export type StepState = "running" | "done" | "failed" | "cancelled";
 export type Expand = "auto" | "open" | "closed";
+export type Stop = "none" | "ready" | "stopping";
 
 export interface Step {
   id: number;
@@ -22,6 +23,13 @@ export interface Step {
   body: string;
 }
 
+export interface Question {
+  id: string;
+  text: string;
+  choices: string[];
+  words: boolean;
+}
+
 export interface Header {
   status?: Status;
   outcome?: string | null;
@@ -31,11 +39,13 @@ export interface Header {
   facts?: string;
   status_line?: string;
   sentence?: string;
+  stop?: Stop;
+  questions?: Question[];
 }
 
 export interface StepText {
   id: number;
-  text: string;
+  html: string;
 }
 
 export interface Block {
@@ -87,6 +97,8 @@ export interface View {
   facts: string;
   status_line: string;
   sentence: string;
+  stop: Stop;
+  questions: Question[];
   steps: Step[];
   blocks: string[];
   trace: string;
@@ -116,9 +128,23 @@ export interface LeftAction {
   view: string;
 }
 
+export interface StopAction {
+  type: "stop";
+  id: string;
+  again: boolean;
+}
+
+export interface AnswerAction {
+  type: "answer";
+  id: string;
+  question: string;
+  choice: number | null;
+  text: string;
+}
+
 export interface ActionContent {
   run_id: string;
-  action: OpenAction | ResyncAction | HelloAction | LeftAction;
+  action: OpenAction | ResyncAction | HelloAction | LeftAction | StopAction | AnswerAction;
 }
 
 /** The names of the synced traits. */
@@ -137,10 +163,12 @@ export const VIEW_KEYS: (keyof View)[] = [
   "facts",
   "status_line",
   "sentence",
+  "stop",
+  "questions",
   "steps",
   "blocks",
   "trace",
 ];
 
 export type Message = PatchMessage | Heartbeat | EndMessage;
-export type Action = OpenAction | ResyncAction | HelloAction | LeftAction;
+export type Action = OpenAction | ResyncAction | HelloAction | LeftAction | StopAction | AnswerAction;

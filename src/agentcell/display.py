@@ -147,7 +147,7 @@ class NotebookSurface:
         if output is None:
             return
         data, metadata = _final(run)
-        show = output.show_anew if output.cleared or run.cell.gone else output.replace
+        show = output.show_anew if output.cleared or run.reach.gone else output.replace
         output.let_go()
         show(data, metadata=metadata)
         self._pacer.later(AGAIN, lambda: self._settle(run, output))

@@ -60,6 +60,7 @@ class ToolCall:
     def __enter__(self) -> Self:
         if self.call_id:
             raise AgentcellError("a tool call is entered once: call run.tool(...) again for another one")
+        self.run.raise_if_stopping()
         self.around = _inside.get()
         self.call_id = self.run.claim_call(self.name, self._arguments)
         self.run.record(
@@ -107,6 +108,7 @@ class ToolCall:
     def progress(self, payload: Any) -> None:
         """Reports that the call goes on: a text, or a mapping whose `message` is one."""
         self._must_be_entered()
+        self.run.raise_if_stopping()
         self.run.record(ToolProgressed(call_id=self.call_id, payload={"message": payload} if isinstance(payload, str) else payload))
 
     def result(self, value: Any) -> None:

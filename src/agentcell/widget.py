@@ -12,7 +12,7 @@ import anywidget
 import traitlets
 
 from agentcell import wire
-from agentcell.actions import DESK
+from agentcell.actions import DESK, interrupt_kernel
 from agentcell.cost import PRICES
 from agentcell.markup import showable
 from agentcell.pacer import PACER, Pacer
@@ -86,6 +86,10 @@ class AgentCell(anywidget.AnyWidget):
     facts = Projected("", _header("facts"), "Faint words behind the title, like `2 tools · 3.1k tokens`.").tag(sync=True)
     status_line = Projected("", _header("status_line"), 'What goes on now, in one line; "" for nothing.').tag(sync=True)
     sentence = Projected("", _header("sentence"), 'Why it ended without an answer; "" when it has one.').tag(sync=True)
+    stop = Projected("none", _header("stop"), "`ready` when the reader can stop the run, `stopping` once that was asked.").tag(
+        sync=True
+    )
+    questions = Projected([], _header("questions"), "What the reader may answer now (`wire.Question`).").tag(sync=True)
     steps = Projected([], lambda cell: cell.view.steps, "All rows (`wire.Step`), the whole history.").tag(sync=True)
     blocks = Projected([], lambda cell: cell.view.blocks, "The answer as blocks of safe HTML.").tag(sync=True)
     trace = Projected("", lambda cell: cell.view.trace, 'The trace panel as safe HTML; "" until the end.').tag(sync=True)
@@ -94,10 +98,6 @@ class AgentCell(anywidget.AnyWidget):
 
     run: Run
     view: ViewModel
-    views: set[str]
-    """The views that are in a page, as far as pages have said so; one that was reloaded says nothing."""
-    seen: bool
-    """Whether any view has said so."""
     left: bool
     """Whether a view has left its page since the run ended: the final output has arrived there."""
 
@@ -105,8 +105,6 @@ class AgentCell(anywidget.AnyWidget):
         self.run = run
         self.view = run.view
         self._pacer = pacer
-        self.views = set()
-        self.seen = False
         self.left = False
         self._final: Callable[[], dict[str, str]] | None = None
         self._reading = threading.local()
@@ -129,7 +127,7 @@ class AgentCell(anywidget.AnyWidget):
         )
         self._own_layout = self.layout
         _answer_on_any_shell(self.comm)
-        DESK.register(self.run_id, self)
+        self._in_kernel = DESK.register(self.run_id, self)
         self.on_msg(self._take_message)
         run.subscribe(self)
         # From the run's start to its end: a run that is never entered has no heart.
@@ -182,15 +180,10 @@ class AgentCell(anywidget.AnyWidget):
 
     # What becomes of it after the end
 
-    @property
-    def gone(self) -> bool:
-        """Whether all views have left their pages."""
-        return self.seen and not self.views
-
     def end_with(self, final: Callable[[], dict[str, str]]) -> None:
         """Has the views that are in a page, and from now on each that comes, replaced there by a bundle of HTML and text."""
         self._final = final
-        if self.views:
+        if self.run.reach.seen:
             self._send_end()
 
     def _send_end(self) -> None:
@@ -209,19 +202,31 @@ class AgentCell(anywidget.AnyWidget):
 
     # What the browser does
 
+    def hear(self) -> None:
+        """Something comes from the browser, by this thread."""
+        self.run.reach.hear()
+
     def act(self, action: dict[str, Any]) -> None:
-        """Does an action of the reader; comes from any thread."""
+        """Does an action of the reader; comes from any thread, the busy one's event loop among them, and must not keep it."""
+        run = self.run
         match action:
             case {"type": "open", "row": int() | None as row, "open": bool(is_open)}:
-                self.run.opened[row] = is_open
+                run.opened[row] = is_open
             case {"type": "hello", "view": str(view)}:
-                self.views.add(view)
-                self.seen = True
+                run.reach.arrive(view)
+                self._pacer.wake(self)
                 if self._final is not None:
                     self._pacer.later(0.0, self._send_end)
             case {"type": "left", "view": str(view)}:
-                self.views.discard(view)
-                self.left = self.run.outcome is not None
+                self.left = run.outcome is not None
+                run.reach.leave(view)
+                self._pacer.wake(self)
+            case {"type": "stop", "again": True} if run.stopping and run.outcome is None:
+                interrupt_kernel()
+            case {"type": "stop"}:
+                run.stop()
+            case {"type": "answer", "question": str(question), "choice": int() | None as choice, "text": str(text)}:
+                run.questions.answer(question, choice, text)
             case {"type": "resync"}:
                 with self._sending:
                     self._resend()
@@ -290,13 +295,17 @@ class AgentCell(anywidget.AnyWidget):
         return False
 
     def _repr_mimebundle_(self, **_options: Any) -> Any:
+        if self._in_kernel:
+            self.run.reach.expect()
         bundle: Any = super()._repr_mimebundle_() if self.comm is not None else {}
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**(data or {}), "text/plain": self.run.to_text(), "text/html": self.run.to_html()}, metadata
 
 
 _PROJECTED: dict[str, Projected] = {name: trait for name, trait in AgentCell.class_traits().items() if isinstance(trait, Projected)}
-_VIEWED = frozenset({"clock", "title", "facts", "status_line", "sentence", "steps", "blocks", "trace", "usage"})
+_VIEWED = frozenset(
+    {"clock", "title", "facts", "status_line", "sentence", "stop", "questions", "steps", "blocks", "trace", "usage"},
+)
 _PRICED = frozenset({"facts", "trace", "usage"})
 
 

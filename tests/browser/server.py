@@ -59,7 +59,7 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
 
     It is what `make lab` starts, but for the token: it lives for the tests only and listens on 127.0.0.1.
     """
-    port = _free_port()
+    port = free_port()
     root, log_path = folder / "notebooks", folder / "server.log"
     root.mkdir(parents=True)
     environment = {**os.environ, "AGENTCELL_LAB": str(folder), "HOME": str(folder / "home")}
@@ -99,7 +99,8 @@ def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = STA
         time.sleep(0.05)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

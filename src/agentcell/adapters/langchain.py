@@ -362,9 +362,7 @@ class LangChainAdapter:
             if call.parent is None:
                 self._end_turn(call, None if _is_no_failure(error) else error)
 
-    def _begin(
-        self, run_id: UUID, parent_run_id: UUID | None, name: str, metadata: Mapping[str, Any] | None
-    ) -> _Call | None:
+    def _begin(self, run_id: UUID, parent_run_id: UUID | None, name: str, metadata: Mapping[str, Any] | None) -> _Call | None:
         """A call begins; None for one that is known: whoever gave the handler twice is told once."""
         if run_id in self._calls:
             return None

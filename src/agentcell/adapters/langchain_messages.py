@@ -72,7 +72,9 @@ def usage_of(message: Any) -> Usage | None:
     into_cache = ("cache_creation", "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
     counts = {
         "cache_read_tokens": None if "cache_read" not in read else count_of(read, "cache_read"),
-        "cache_write_tokens": sum(count_of(read, name) for name in into_cache) if any(name in read for name in into_cache) else None,
+        "cache_write_tokens": sum(count_of(read, name) for name in into_cache)
+        if any(name in read for name in into_cache)
+        else None,
         "reasoning_tokens": None if "reasoning" not in written else count_of(written, "reasoning"),
     }
     return Usage(
