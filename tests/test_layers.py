@@ -60,10 +60,12 @@ ALLOWED = {
     "adapters": {"events", "errors", "projections", "text", "thinking", "cleaning", "redact", "run", "context", "tool_call"},
     "live_line": {"pacer", "text"},
     "terminal": {"run", "render", "snapshot", "projections", "pacer", "live_line"},
+    "marimo": {"run", "snapshot", "pacer"},
     "cell_output": set(),
     "shelf": set(),
     "display": {
-        *("run", "options", "redact", "snapshot", "pacer", "terminal", "widget", "errors", "projections", "cell_output", "shelf"),
+        *("run", "options", "redact", "snapshot", "pacer", "widget", "errors", "projections"),
+        *("cell_output", "shelf", "terminal", "marimo"),
     },
     "magic": {"display", "run"},
     "cells": {"adapters", "context", "display", "errors", "run"},
@@ -78,6 +80,7 @@ THIRD_PARTY = {
     "markdown_it": {"markdown", "markdown_stream"},
     "bleach": {"markdown"},
     "agents": {"adapters"},
+    "opentelemetry": {"adapters"},
     "genai_prices": {"cost"},
 }
 

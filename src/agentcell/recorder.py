@@ -144,11 +144,21 @@ class Recorder:
         """An id that no other call of this run has."""
         return f"ac_{next(self._ids)}"
 
-    def claim_call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """The id of a call of this name that a model asked for and nobody runs yet, best with these arguments; else a new id."""
+    def claim_call(self, name: str, arguments: Mapping[str, Any], *, around: str | None = None) -> str:
+        """The id of a call of this name that a model asked for, or a framework runs, and no code has claimed; else a new id.
+
+        Best is the call `around` the code, then one with these arguments.
+        """
         wanted = plain(arguments, redact=self._redact)
         with self._intake.lock:
-            return self._requests.claim(name, wanted) or self.new_id()
+            call_id = self._requests.claim(name, wanted, around) or self.new_id()
+            self._requests.take(call_id)
+            return call_id
+
+    def is_over(self, call_id: str) -> bool:
+        """Whether the tool call with this id has ended, as far as the run was told."""
+        with self._intake.lock:
+            return self._requests.is_over(call_id)
 
     def guarding(self, where: str) -> AbstractContextManager[None]:
         """Inside, what agentcell itself does wrong is counted, warned about once for each `where`, and goes no further."""

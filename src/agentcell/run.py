@@ -22,6 +22,7 @@ from agentcell.events import (
     RunEnded,
     RunStarted,
     ThinkingDelta,
+    ToolProgressed,
     TurnEnded,
     Usage,
 )
@@ -31,7 +32,7 @@ from agentcell.options import RunOptions
 from agentcell.pause import Ask, Question, Questions, ask_console
 from agentcell.reach import Reach
 from agentcell.recorder import Recorder, not_entered
-from agentcell.tool_call import ToolCall, call_around, is_interruption
+from agentcell.tool_call import ToolCall, call_around, is_interruption, payload_of
 
 if TYPE_CHECKING:
     import os
@@ -219,6 +220,11 @@ class Run(Recorder, Frameworks):
         if not isinstance(arguments, Mapping):
             raise TypeError(f"a tool's arguments must be a mapping, not {describe(arguments)}")
         return ToolCall(self, must_be_text("a tool's name", name), arguments)
+
+    def progress(self, payload: Any) -> None:
+        """Reports that the tool goes on that runs this code, or the only one that runs: a text, or a mapping whose `message` is one."""
+        self.raise_if_stopping()
+        self.record(ToolProgressed(call_id=call_around(self) or "", payload=payload_of(payload)))
 
     def pause(self, question: str, *, choices: Sequence[str] = (), words: bool = False, ask: Ask | None = None) -> str:
         """Waits on the person: shows the question, stops the clock, and returns the answer.
@@ -480,6 +486,12 @@ class Run(Recorder, Frameworks):
         from agentcell.snapshot import snapshot_markdown
 
         return snapshot_markdown(self)
+
+    def to_ag_ui(self) -> Iterator[dict[str, Any]]:
+        """What has happened so far as events of the AG-UI protocol: dicts, ready for JSON, one after the other."""
+        from agentcell.adapters.ag_ui_out import to_ag_ui
+
+        return to_ag_ui(self.events)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes all events to a file, one line of JSON each; `agentcell.load` reads it back. What was in the file is replaced."""

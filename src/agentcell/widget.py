@@ -168,6 +168,16 @@ class AgentCell(anywidget.AnyWidget):
                 self.send(message)
             self._look_again()
 
+    def send_all(self) -> None:
+        """Sends all traits: what patches have brought, and what they would bring next."""
+        with self._sending:
+            self.view.refresh(prices=False)
+            self.view.take_patch()
+            for name in _PROJECTED:
+                self.bring_up_to_date(name, fresh=True)
+            self.send_state(list(wire.View.__annotations__))
+            self._look_again()
+
     def beat(self) -> None:
         """Says that the run lives, and how long it has been thinking."""
         with self._sending:
@@ -228,22 +238,12 @@ class AgentCell(anywidget.AnyWidget):
             case {"type": "answer", "question": str(question), "choice": int() | None as choice, "text": str(text)}:
                 run.questions.answer(question, choice, text)
             case {"type": "resync"}:
-                with self._sending:
-                    self._resend()
+                self.send_all()
             case _:
                 pass
 
     def _take_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         DESK.take(self.run_id, content)
-
-    def _resend(self) -> None:
-        """Sends all traits: what patches have brought, and what they would bring next."""
-        self.view.refresh(prices=False)
-        self.view.take_patch()
-        for name in _PROJECTED:
-            self.bring_up_to_date(name, fresh=True)
-        self.send_state(list(wire.View.__annotations__))
-        self._look_again()
 
     def _look_again(self) -> None:
         """Sees to it that a line which was held back is sent later, whether or not anything else happens."""
