@@ -38,6 +38,21 @@ class Frameworks:
                 found = self._adapters[kind] = kind(self)  # type: ignore[arg-type]  # only a Run inherits from here
             return found  # type: ignore[return-value]  # it was put there under its own class
 
+    def has_adapter(self: Self, name: str) -> bool:
+        """Whether this run has an adapter from one of our modules whose name begins so."""
+        with self._adapting:
+            return any(kind.__module__.rpartition(".")[2].startswith(name) for kind in self._adapters)
+
+    def opentelemetry(self: Self) -> Any:
+        """A span processor: `provider.add_span_processor(run.opentelemetry())`.
+
+        It hears agents that are instrumented by OpenTelemetry's GenAI conventions or by OpenInference. A global provider that was set
+        before the block is heard by itself.
+        """
+        from agentcell.adapters.opentelemetry import processor_for
+
+        return processor_for(self)  # type: ignore[arg-type]  # only a Run inherits from here
+
     def langchain(self: Self) -> Any:
         """The callback handler for LangChain, LangGraph and deepagents: `agent.invoke(..., config={"callbacks": [run.langchain()]})`.
 

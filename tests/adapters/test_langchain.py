@@ -322,7 +322,9 @@ def test_a_run_that_was_stopped_asks_no_model_and_starts_no_tool(way):
             run.stop()
             return "pressed"
 
-        return create_agent(model(asking(("press_stop", {}, "c1")), asking(("weather", {"city": "Oslo"}, "c2"))), [press_stop, weather])
+        return create_agent(
+            model(asking(("press_stop", {}, "c1")), asking(("weather", {"city": "Oslo"}, "c2"))), [press_stop, weather]
+        )
 
     run = stopped(agent, way)
     assert rows(run) == [("press_stop", "done", "pressed")]

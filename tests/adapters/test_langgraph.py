@@ -197,7 +197,11 @@ def test_a_subagent_of_deepagents_is_called_by_its_name(way):
         return [one[:2] for one in await call(deep, "hi", way)]
 
     run = watched(agent)
-    assert [(step.kind, step.tool or step.text) for step in run.steps] == [("tool", "task"), ("agent", "research"), ("tool", "weather")]
+    assert [(step.kind, step.tool or step.text) for step in run.steps] == [
+        ("tool", "task"),
+        ("agent", "research"),
+        ("tool", "weather"),
+    ]
     assert [step.parent for step in run.steps] == [None, 0, 1]
     assert rows(run) == [("task", "done", "Found: 7 degrees."), ("weather", "done", "7 degrees in Oslo")]
     assert run.answer_text == "It is mild."

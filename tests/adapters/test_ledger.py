@@ -243,3 +243,12 @@ def test_the_end_of_the_block_ends_every_turn(run, ledger):
     ledger.close(KeyboardInterrupt())
     assert [event.outcome for event in of(run, ToolEnded, ModelEnded)] == ["cancelled", "cancelled"]
     assert ledger.find("1") is None
+
+
+def test_a_call_whose_arguments_are_known_only_at_its_end_is_told_more_of_while_it_runs(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_tool("c", "weather")
+    turn.start_tool("c", "weather", {"city": "Oslo"})
+    turn.start_tool("c", "weather", {"city": "Rome"})
+    turn.end_tool("c", result="7")
+    assert [(step.arguments, step.state) for step in run.steps] == [({"city": "Oslo"}, "done")]

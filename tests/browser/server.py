@@ -17,6 +17,9 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 LAB = Path(__file__).resolve().parents[2] / "jupyter-config" / "lab.py"
+PAGES = Path(__file__).with_name("vscode")
+"""Pages and scripts that the server has below `/static`, beside its own."""
+
 START = 60
 """Seconds that a server may take to answer; two cores that others use too are slow."""
 
@@ -65,6 +68,7 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
         *(sys.executable, str(LAB), "--no-browser", f"--ServerApp.root_dir={server.root}"),
         *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
         *("--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True"),
+        *("--JupyterNotebookApp.expose_app_in_browser=True", f"--ServerApp.extra_static_paths={PAGES}"),
     ]
     with server.log.open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

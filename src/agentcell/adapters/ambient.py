@@ -39,6 +39,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
     Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
     Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
+    Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry"),
 )
 """All of them."""
 
@@ -88,6 +89,10 @@ class Ambience:
                 framework, detach = self._detach.popitem()
                 with run.guarding(f"letting go of {framework.module}"):
                     detach()
+
+    def hears(self, name: str) -> bool:
+        """Whether the hook of our adapter module whose name begins so is in place."""
+        return any(framework.adapter.rpartition(".")[2].startswith(name) for framework in tuple(self._detach))
 
     def _imported(self, module: str) -> None:
         with self._lock:

@@ -85,14 +85,7 @@ class MessagesReader:
             self._counts[name] = max(self._counts.get(name, 0), count_of(usage, name))
         thinking = count_of(field(usage, "output_tokens_details"), "thinking_tokens")
         self._counts["thinking_tokens"] = max(self._counts.get("thinking_tokens", 0), thinking)
-        written, read = self._counts["cache_creation_input_tokens"], self._counts["cache_read_input_tokens"]
-        self.call.usage = Usage(
-            input_tokens=self._counts["input_tokens"] + written + read,  # their input leaves the cache out, ours has it in
-            output_tokens=self._counts["output_tokens"],
-            cache_read_tokens=read,
-            cache_write_tokens=written,
-            reasoning_tokens=self._counts["thinking_tokens"],
-        )
+        self.call.usage = usage_of(self._counts)
 
     def _start_block(self, index: int, block: Any) -> None:
         kind = text_of(block, "type")
@@ -149,6 +142,18 @@ class MessagesReader:
             self.call.end_tool(call_id, result=result, error=message_of(result if isinstance(result, str) else content))
         else:
             self.call.end_tool(call_id, result=result)
+
+
+def usage_of(usage: Any) -> Usage:
+    """Counts of a message, as `Usage` has them: their input leaves the cache out, ours has it in."""
+    written, read = count_of(usage, "cache_creation_input_tokens"), count_of(usage, "cache_read_input_tokens")
+    return Usage(
+        input_tokens=count_of(usage, "input_tokens") + written + read,
+        output_tokens=count_of(usage, "output_tokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        reasoning_tokens=count_of(usage, "thinking_tokens"),
+    )
 
 
 def readable(content: Any) -> Any:

@@ -32,7 +32,7 @@ from agentcell.events import (
     TurnEnded,
     Usage,
 )
-from agentcell.tool_call import is_interruption
+from agentcell.tool_call import FrameworkCall, is_interruption, payload_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -80,6 +80,7 @@ class Ledger:
         self.pauses: dict[str, tuple[str, str | None]] = {}  # by key: the pause's id, and the key of the call that waits
         self.waiting_agents: dict[str, str] = {}  # ids by key, of sub-agents that wait on the person
         self._turns: dict[str, Turn] = {}
+        self.model_ids: set[str] = set()  # by which the run knows the model calls that were told from here
 
     def turn(self, key: str) -> Turn:
         """The turn with this key, which begins if it has not; one that is over begins anew."""
@@ -95,12 +96,12 @@ class Ledger:
         self._turns.pop(turn.key, None)
 
     def asked(self, name: str, arguments: Mapping[str, Any], *, besides: Collection[str] = ()) -> str | None:
-        """The key of a call of this name that was asked for and that nobody runs yet, best with these arguments."""
+        """The key of a call of this name that was asked for, or waits, and that nobody runs yet; best with these arguments."""
         with self.lock:
             calls = [
                 (key, call)
                 for key, call in self.tools.items()
-                if call.name == name and call.state == "asked" and key not in besides
+                if call.name == name and call.state in ("asked", "waiting") and key not in besides
             ]
             return next((key for key, call in calls if call.arguments == arguments), calls[0][0] if calls else None)
 
@@ -207,6 +208,7 @@ class Turn:
                 voice = "" if agent in self._speakers else agent_id
                 known = self._models[key] = _Model(self._adopted or self.run.new_id(), agent_id, voice)
                 self._adopted = ""
+                self._ledger.model_ids.add(known.call_id)
             self._record(
                 ModelStarted(
                     model_call_id=known.call_id, agent_id=known.agent_id, model=model, provider=provider, tools=tuple(tools)
@@ -230,6 +232,14 @@ class Turn:
                 call.thought.append(text)
                 call.thinks = True
                 self._record(ThinkingDelta(text=text, model_call_id=call.call_id, agent_id=call.agent_id))
+
+    def reconcile(self, key: str, *, text: str | None = None, thinking: str | None = None, agent: str = "") -> None:
+        """All that a model call has said so far, in words or in its reasoning: of that only what no delta has told is new."""
+        with self._ledger.lock:
+            call = self._speaking(key, agent)
+            if call is not None:
+                self.think(key, _missing(call.thought, thinking))
+                self.write(key, _missing(call.text, text))
 
     def end_thinking(self, key: str, blocks: Sequence[ThinkingBlock] = ()) -> None:
         """A stretch of reasoning is complete: `blocks` as the provider gave them, or what was told of it."""
@@ -275,8 +285,7 @@ class Turn:
             if call is None:
                 self.start_model(key)
                 call = self._models[key]
-            self.think(key, _missing(call.thought, thinking))
-            self.write(key, _missing(call.text, text))
+            self.reconcile(key, text=text, thinking=thinking)
             self._end_thinking(call)
             del self._models[key]
             self._ended_models[key] = call.call_id
@@ -350,19 +359,23 @@ class Turn:
                 known = self._new_tool(key, agent)
             elif known.state == "waiting":
                 self._ledger.resume_call(key)
-            elif known.state == "running":
+            elif known.state == "running" and (not arguments or known.arguments):
                 return
             known.state, known.turn = "running", self
             outer = self._ledger.tools.get(inside) if inside else None
             self._start_tool(known, name, arguments, model=model, parent=None if outer is None else outer.call_id)
+
+    def enter_tool(self, key: str) -> FrameworkCall | None:
+        """The code that calls this is the tool's own, up to `leave` of what it gets: what it does in the run is done inside the call."""
+        known = self._ledger.tools.get(key)
+        return None if known is None else FrameworkCall(self.run, known.call_id)
 
     def progress(self, key: str, payload: Any) -> None:
         """A tool that runs reports something."""
         with self._ledger.lock:
             known = self._ledger.tools.get(key)
             if known is not None and known.state == "running":
-                payload = {"message": payload} if isinstance(payload, str) else payload
-                self._record(ToolProgressed(call_id=known.call_id, agent_id=known.agent_id, payload=payload))
+                self._record(ToolProgressed(call_id=known.call_id, agent_id=known.agent_id, payload=payload_of(payload)))
 
     def end_tool(
         self, key: str, *, result: Any = None, error: BaseException | str | None = None, duration: float | None = None
@@ -374,6 +387,8 @@ class Turn:
                 return
             self._ledger.resume_call(key)
             known.state = "over"
+            if self.run.is_over(known.call_id):  # the tool's own code has told it
+                return
             outcome, said, kind = _verdict(error)
             self._record(
                 ToolEnded(
@@ -448,9 +463,9 @@ class Turn:
         for tool in tuple(self._ledger.tools.values()):
             if tool.turn is self and tool.state in over and agent_id in (None, tool.agent_id):
                 tool.state = "over"
-                self._record(
-                    ToolEnded(call_id=tool.call_id, agent_id=tool.agent_id, outcome="cancelled", error=_verdict(error)[1] or NO_END)
-                )
+                said = _verdict(error)[1] or NO_END
+                if not self.run.is_over(tool.call_id):
+                    self._record(ToolEnded(call_id=tool.call_id, agent_id=tool.agent_id, outcome="cancelled", error=said))
 
     def _speaking(self, key: str, agent: str) -> _Model | None:
         """The model call that says something; it begins with that, and is None when it is over."""

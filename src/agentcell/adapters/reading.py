@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from agentcell.adapters.ag_ui import AgUiReader
 from agentcell.adapters.anthropic_messages import MessagesReader
+from agentcell.adapters.claude_agent import ClaudeMessagesReader
 from agentcell.adapters.fields import text_of
 from agentcell.adapters.google_genai import GenerateContentReader
 from agentcell.adapters.model_call import ModelCall
@@ -52,7 +54,9 @@ class Reader(Protocol):
 
 READERS: tuple[type[Reader], ...] = (
     AgentEventsReader,
+    AgUiReader,
     AgentStreamReader,
+    ClaudeMessagesReader,
     ChatReader,
     ResponsesReader,
     MessagesReader,

@@ -90,5 +90,6 @@ class TurnCall(ModelCall):
             usage=self.usage,
             finish_reason=self.finish_reason,
             tool_calls=self._asked or None,
+            cost=self.cost,
             error=CancelledError(reason) if outcome == "cancelled" else reason,
         )
