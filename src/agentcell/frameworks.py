@@ -6,6 +6,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from typing_extensions import Self
 
     from agentcell.run import Run
@@ -42,6 +44,16 @@ class Frameworks:
         """Whether this run has an adapter from one of our modules whose name begins so."""
         with self._adapting:
             return any(kind.__module__.rpartition(".")[2].startswith(name) for kind in self._adapters)
+
+    def mcp_progress(self: Self) -> Callable[[float, float | None, str | None], Awaitable[None]]:
+        """What an MCP server says of its progress: `await client.call_tool(…, progress_callback=run.mcp_progress())`.
+
+        Asked for inside a tool's code, it brings that to the row of this tool's call. Given to a whole client instead, it brings
+        it to the call that runs, if only one does.
+        """
+        from agentcell.adapters.mcp import progress_of
+
+        return progress_of(self)  # type: ignore[arg-type]  # only a Run inherits from here
 
     def opentelemetry(self: Self) -> Any:
         """A span processor: `provider.add_span_processor(run.opentelemetry())`.

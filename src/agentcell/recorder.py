@@ -16,6 +16,7 @@ from agentcell.intake import Intake
 from agentcell.options import RunOptions
 from agentcell.redact import MASK, plain
 from agentcell.requests import Requests
+from agentcell.running import RunningCalls
 from agentcell.stopping import Stopping
 from agentcell.thinking import normalize_thinking
 
@@ -44,6 +45,7 @@ class Recorder:
         self._faults = Faults()
         self._intake = Intake(clock, self._faults, clean=self._cleaned, templates=self.options.templates)
         self._requests = Requests()
+        self._running = RunningCalls()
         self._ids = itertools.count(1)
         self._stopping = Stopping(self, self._heed_stop)
 
@@ -72,6 +74,7 @@ class Recorder:
             event = self._cleaned(event)
             with self._intake.lock:
                 over = self._requests.follow(event)
+                self._running.follow(event)
             self._intake.add(*over, event)
 
     def _cleaned(self, event: AnyEvent) -> AnyEvent:

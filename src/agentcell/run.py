@@ -221,10 +221,18 @@ class Run(Recorder, Frameworks):
             raise TypeError(f"a tool's arguments must be a mapping, not {describe(arguments)}")
         return ToolCall(self, must_be_text("a tool's name", name), arguments)
 
+    def running_call(self) -> str | None:
+        """The id of the tool call that this code is in, as far as anybody can say; for adapters."""
+        call_id = call_around(self)
+        if call_id is None:
+            with self.lock:
+                call_id = self._running.here()
+        return call_id
+
     def progress(self, payload: Any) -> None:
         """Reports that the tool goes on that runs this code, or the only one that runs: a text, or a mapping whose `message` is one."""
         self.raise_if_stopping()
-        self.record(ToolProgressed(call_id=call_around(self) or "", payload=payload_of(payload)))
+        self.record(ToolProgressed(call_id=self.running_call() or "", payload=payload_of(payload)))
 
     def pause(self, question: str, *, choices: Sequence[str] = (), words: bool = False, ask: Ask | None = None) -> str:
         """Waits on the person: shows the question, stops the clock, and returns the answer.

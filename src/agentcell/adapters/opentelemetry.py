@@ -109,12 +109,15 @@ class OpenTelemetryAdapter:
     @heard
     def start(self, span: Any) -> None:
         """A span was started."""
-        span_id = span.context.span_id
+        span_id, kind = span.context.span_id, spans.kind_of(span)
+        # Only before a model is asked: what is raised where a tool's span begins, a framework may take for that tool's failure.
+        if kind == "model":
+            self.run.raise_if_stopping()
         with self._lock:
             if span_id in self._open:
                 return
             around = self._open.get(span.parent.span_id) if span.parent is not None else None
-            kind, key = spans.kind_of(span), f"{span_id:016x}"
+            key = f"{span_id:016x}"
             turn = self._ledger.turn(key) if around is None else around.turn
             if kind == "tool":
                 key = text_of(spans.attributes_of(span), "gen_ai.tool.call.id") or key
@@ -122,9 +125,6 @@ class OpenTelemetryAdapter:
             told.hushed = self._is_told_elsewhere(told, span)
             if not told.hushed and not told.is_alone:
                 self._tell_start(told, span)
-        # Only before a model is asked: what is raised where a tool's span begins, a framework may take for that tool's failure.
-        if kind == "model":
-            self.run.raise_if_stopping()
 
     @heard
     def end(self, span: Any) -> None:
