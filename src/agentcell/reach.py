@@ -24,7 +24,7 @@ class Reach:
         self._clock = clock
         self._views: set[str] = set()
         self._arrived = False
-        self._threads: set[int] = set()
+        self._heard_by: tuple[threading.Thread, ...] = ()  # two are enough to know one that is not the one who asks
         self._until = float("-inf")  # when it is too late for a view that is on its way
         self._waiting: dict[int, Callable[[], None]] = {}
         self._lock = threading.Lock()
@@ -35,7 +35,8 @@ class Reach:
 
     def hear(self) -> None:
         """Something came in from a view, by this thread."""
-        self._threads.add(threading.get_ident())
+        thread = threading.current_thread()
+        self._heard_by = (thread, *(one for one in self._heard_by if one is not thread))[:2]
 
     def arrive(self, view: str) -> None:
         """A view is in a page."""
@@ -69,8 +70,8 @@ class Reach:
             awaiting: Whether the thread's event loop goes on while it waits, so that it hears what comes in by itself.
         """
         with self._lock:
-            by_others = self._threads if awaiting else self._threads - {threading.get_ident()}
-            if self._views and by_others:
+            thread = threading.current_thread()
+            if self._views and any(awaiting or one is not thread for one in self._heard_by):
                 return None
             return max(0.0, self._until - self._clock())
 

@@ -231,9 +231,10 @@ class AgentCell(anywidget.AnyWidget):
                 self.left = run.outcome is not None
                 run.reach.leave(view)
                 self._pacer.wake(self)
-            case {"type": "stop", "again": True} if run.stopping and run.outcome is None:
-                interrupt_kernel()
-            case {"type": "stop"}:
+            case {"type": "stop", "again": True} if run.stopping:
+                if run.outcome is None:
+                    interrupt_kernel()
+            case {"type": "stop", "again": bool()}:
                 run.stop()
             case {"type": "answer", "question": str(question), "choice": int() | None as choice, "text": str(text)}:
                 run.questions.answer(question, choice, text)
