@@ -156,6 +156,10 @@ class NotebookPage:
         """Waits until a cell that was started has been run."""
         self.wait("(cell) => lab.done[cell]", cell)
 
+    def is_running(self, cell: int) -> bool:
+        """Whether a cell that was started still runs."""
+        return not self.page.evaluate("(cell) => lab.done[cell]", cell)
+
     def run(self, *cells: int) -> None:
         """Runs cells, one after the other."""
         for cell in cells:
