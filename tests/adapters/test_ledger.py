@@ -243,3 +243,23 @@ def test_the_end_of_the_block_ends_every_turn(run, ledger):
     ledger.close(KeyboardInterrupt())
     assert [event.outcome for event in of(run, ToolEnded, ModelEnded)] == ["cancelled", "cancelled"]
     assert ledger.find("1") is None
+
+
+def test_the_answers_of_two_turns_in_words_of_their_own_are_two_paragraphs(run, ledger):
+    for text in ("One.", "Two."):
+        turn = ledger.turn(text)
+        turn.answer(text)
+        turn.close()
+    assert run.answer_text == "One.\n\nTwo."
+
+
+def test_all_that_was_said_so_far_adds_what_no_delta_has_told_while_the_call_goes_on(run, ledger):
+    turn = ledger.turn("t")
+    turn.write("m", "Oslo ")
+    turn.reconcile("m", text="Oslo is")
+    turn.reconcile("m", text="Oslo is")
+    turn.write("m", " mild.")
+    turn.reconcile("m", text="Oslo is")  # comes late
+    turn.end_model("m")
+    turn.reconcile("m", text="Oslo is mild, and more.")
+    assert run.answer_text == "Oslo is mild."

@@ -39,6 +39,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
     Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
     Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
+    Framework("smolagents.agents", "agentcell.adapters.smolagents_hooks"),
 )
 """All of them."""
 

@@ -13,6 +13,7 @@ from agentcell.adapters.openai_agents import AgentStreamReader
 from agentcell.adapters.openai_chat import ChatReader
 from agentcell.adapters.openai_responses import ResponsesReader
 from agentcell.adapters.pydantic_ai_events import AgentEventsReader
+from agentcell.adapters.smolagents import AgentRunReader
 
 if TYPE_CHECKING:
     from agentcell.run import Run
@@ -55,6 +56,7 @@ READERS: tuple[type[Reader], ...] = (
     AgentEventsReader,
     AgentStreamReader,
     ClaudeMessagesReader,
+    AgentRunReader,
     ChatReader,
     ResponsesReader,
     MessagesReader,
