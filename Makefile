@@ -12,6 +12,7 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 READY := .venv/.ready
 JS_READY := js/node_modules/.ready
+VSCODE := tests/browser/vscode
 
 $(READY): pyproject.toml
 	python3 -m venv .venv
@@ -22,6 +23,9 @@ $(READY): pyproject.toml
 $(JS_READY): js/package.json js/package-lock.json
 	cd js && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
+
+$(VSCODE)/build/page.js: $(VSCODE)/package.json $(VSCODE)/package-lock.json $(VSCODE)/page.js
+	cd $(VSCODE) && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build
 
 demo: $(READY)
 	$(PY) examples/demo.py
@@ -50,9 +54,10 @@ check-js: $(JS_READY)
 test-js: $(JS_READY)
 	cd js && npm test --silent
 
-test-python: $(READY) $(JS_READY)
+test-python: $(READY) $(JS_READY) $(VSCODE)/build/page.js
 	$(PY) tests/browser/bring_chromium.py
+	$(PY) tests/browser/bring_kernels.py
 	$(PY) -m pytest
 
 clean:
-	rm -rf .venv js/node_modules dist build
+	rm -rf .venv js/node_modules $(VSCODE)/node_modules $(VSCODE)/build dist build

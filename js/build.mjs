@@ -21,19 +21,22 @@ for (const [name, entry] of [
     target: "es2022",
     charset: "utf8",
     minifyWhitespace: true,
+    minifySyntax: true,
     write: false,
   });
   const { code } = transformSync(bundle.outputFiles[0].text, {
     loader: name.endsWith("css") ? "css" : "js",
     charset: "utf8",
-    banner: "/* Built from js/src by `npm run build` in js/; change it there. */",
+    banner: "/* Built from js/src; change it there. */",
   });
-  // No string in the sources runs over a line, so white space at the beginning of a line is indentation. In the style sheet all
-  // of it stands inside one rule: that level is left out.
-  const level = name.endsWith("css") ? 1 : 0;
+  // No string in the sources runs over a line, so white space at the beginning of a line is indentation. Nearly all stands inside
+  // one rule or in a class: that level is left out. A rule of the style sheet stands in a line, and so does a block of one statement.
+  const block = name.endsWith("css") ? /\{\n([^{}]*)\n\t*\}/g : /\{\n\t+([^\n{}]{0,120})\n\t*\}/g;
   const text = code
     .replaceAll("/* @__PURE__ */ ", "")
-    .replace(/^( {2})+/gm, (indent) => "\t".repeat(Math.max(0, indent.length / 2 - level)));
+    .replace(/^( {2})+/gm, (indent) => "\t".repeat(indent.length / 2))
+    .replace(block, (_, inside) => `{ ${inside.replace(/\n\t*/g, " ").trim()} }`)
+    .replace(/^\t/gm, "");
   writeFileSync(new URL(name, OUT), text);
   total += Buffer.byteLength(text);
   console.log(`${name} ${Buffer.byteLength(text)} bytes`);

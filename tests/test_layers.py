@@ -34,7 +34,9 @@ ALLOWED = {
     "pacer": {"errors"},
     "actions": {"wire"},
     "tool_call": {"events", "errors"},
-    "pause": set(),
+    "stopping": {"errors"},
+    "reach": set(),
+    "pause": {"reach"},
     "widget": {"cost", "log", "projections", "view", "render", "wire", "pacer", "actions", "errors", "markup"},
     "options": {"redact"},
     "faults": {"errors"},
@@ -44,11 +46,12 @@ ALLOWED = {
     "context": set(),
     "recorder": {
         *("events", "errors", "fields", "options", "redact", "cleaning", "requests", "faults", "intake", "projections", "thinking"),
+        "stopping",
     },
     # Run is the face of the whole: what it offers to show, to ask or to read itself it imports only when it is asked for.
     "run": {
-        *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "jsonl", "projections", "markup"),
-        *("cost", "frameworks", "view", "snapshot", "widget", "adapters"),
+        *("events", "errors", "options", "cleaning", "context", "recorder", "tool_call", "pause", "reach", "jsonl"),
+        *("projections", "markup", "cost", "frameworks", "view", "snapshot", "widget", "adapters"),
     },
     "frameworks": {"adapters"},
     "exchange": {"run", "text", "errors"},
@@ -57,7 +60,8 @@ ALLOWED = {
     "adapters": {"events", "errors", "projections", "text", "thinking", "cleaning", "redact", "run", "context", "tool_call"},
     "live_line": {"pacer", "text"},
     "terminal": {"run", "render", "snapshot", "projections", "pacer", "live_line"},
-    "display": {"run", "options", "redact", "snapshot", "pacer", "terminal", "widget", "errors", "projections"},
+    "marimo": {"run", "snapshot", "pacer"},
+    "display": {"marimo", "run", "options", "redact", "snapshot", "pacer", "terminal", "widget", "errors", "projections"},
     "magic": {"display", "run"},
     "cells": {"adapters", "context", "display", "errors", "run"},
     "testing": {"events", "errors", "pacer", "recorder"},
@@ -72,6 +76,22 @@ THIRD_PARTY = {
     "bleach": {"markdown"},
     "agents": {"adapters"},
     "genai_prices": {"cost"},
+}
+
+# The frameworks that adapters listen to. They are imported in functions only: `import agentcell` loads none, and needs none.
+FRAMEWORKS = {
+    "agents",
+    "anthropic",
+    "dspy",
+    "google",
+    "langchain_core",
+    "llama_index",
+    "mcp",
+    "opentelemetry",
+    "pydantic_ai",
+    "pydantic_core",
+    "smolagents",
+    "workflows",
 }
 
 
@@ -125,7 +145,17 @@ def test_other_packages_are_imported_at_one_place_each(path: Path):
         if top in sys.stdlib_module_names or top == "agentcell":
             continue
         assert part not in STANDARD_LIBRARY_ONLY, f"{path}:{line}: {part} imports the standard library alone, not {top}"
+        if part == "adapters" and top in FRAMEWORKS:
+            continue
         assert part in THIRD_PARTY.get(top, set()), f"{path}:{line}: {top} is not imported in {part}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "adapters").glob("*.py")), ids=lambda path: path.name)
+def test_a_framework_is_imported_only_when_its_adapter_is_used(path: Path):
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+        assert not [name for name in names if name.split(".")[0] in FRAMEWORKS], f"{path}:{node.lineno}"
 
 
 def test_the_layers_have_no_circle():

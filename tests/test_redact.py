@@ -539,3 +539,9 @@ def test_whole_numbers_of_other_libraries_are_numbers():
 
     numbers.Integral.register(Int64)  # as numpy registers its own
     assert plain([Int64()]) == [5]
+
+
+@pytest.mark.parametrize("masked", ["***", "••••", "…"])
+def test_what_somebody_has_masked_before_stays_as_it_is(masked: str):
+    assert plain({"token": masked, "api_key": masked}) == {"token": masked, "api_key": masked}
+    assert mask_secrets(f'token="{masked}"') == f'token="{masked}"'

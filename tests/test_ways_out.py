@@ -261,7 +261,7 @@ def test_a_block_that_was_left_is_not_left_again():
     with run:
         pass
     before = run.events
-    assert run.__exit__(ValueError, ValueError("late"), None) is None
+    assert run.__exit__(ValueError, ValueError("late"), None) is False
     assert run.events == before
 
 

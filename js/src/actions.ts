@@ -3,18 +3,24 @@
 import type { Model } from "./model";
 import { ACTION_MESSAGE, type Action, type ActionContent } from "./wire";
 
+type Unnamed<One> = One extends Action ? Omit<One, "id"> : never;
+
+/** An action without its id. */
+export type Act = Unnamed<Action>;
+
 /** A name that nothing else has. `crypto.randomUUID` would do, but not on pages that came by http from another machine. */
 export function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return crypto.getRandomValues(new Uint32Array(4)).join("-");
 }
 
 /**
- * Sends `action` over the comm and over the kernel's control channel. Python takes the first and drops the second.
+ * Sends an action over the comm and over the kernel's control channel. Python takes the first and drops the second.
  *
  * The comm waits for the end of the cell on some kernels; the control channel never does, but not every host has one.
  * Either road may throw (a dead kernel, a host without it), which is no reason to leave out the other.
  */
-export function sendAction(model: Model, action: Action): void {
+export function sendAction(model: Model, act: Act): void {
+  const action: Action = { ...act, id: newId() };
   attempt(() => model.send(action));
   attempt(() => {
     const kernel = model.widget_manager?.kernel;

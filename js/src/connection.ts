@@ -2,7 +2,7 @@
 
 import type { Model } from "./model";
 
-const GONE = ["dead", "restarting", "autorestarting", "terminating"];
+const GONE = /dead|restarting|terminating/;
 
 /** True when the host says that its kernel is gone or out of reach; false when it is well or nobody can tell. */
 export function kernelGone(model: Model): boolean {
@@ -11,7 +11,7 @@ export function kernelGone(model: Model): boolean {
     const kernel = model.widget_manager?.kernel;
     if (!kernel) return kernel === null;
     const { status = "", connectionStatus = "connected" } = kernel;
-    return GONE.includes(status) || connectionStatus !== "connected";
+    return GONE.test(status) || connectionStatus !== "connected";
   } catch {
     return false; // a host that throws here tells nothing; the age of the last message decides
   }

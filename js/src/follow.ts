@@ -9,7 +9,7 @@ export class Follow {
 
   constructor(list: HTMLElement) {
     this.#list = list;
-    list.addEventListener("scroll", () => this.#look(), { passive: true });
+    list.addEventListener("scroll", () => this.#look());
   }
 
   /** Holds still while the reader opens or closes something, and then sees where that left the reader. */

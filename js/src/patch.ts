@@ -2,7 +2,7 @@
 
 import type { Block, Patch, View } from "./wire";
 
-/** What a patch changed: ids of rows and blocks that now hold something else, and text that only grew. */
+/** What a patch changed: ids of rows and blocks that now hold something else, and HTML that is new at the end of a body. */
 export interface Change {
   steps: number[];
   /** By id, for thinking rows that are not in `steps` anyway. */
@@ -11,13 +11,6 @@ export interface Change {
 }
 
 export const NO_CHANGE: Readonly<Change> = { steps: [], texts: new Map(), blocks: [] };
-
-const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
-
-/** Text as HTML, letter for letter as Python's `markup.html_text` writes it: both sides hold the same body. */
-export function htmlText(text: string): string {
-  return text.replace(/[\0\ud800-\udfff]/gu, "\ufffd").replace(/[&<>"']/g, (sign) => ESCAPES[sign] as string);
-}
 
 /**
  * Applies `patch` to `view`; its arrays are changed in place, because the host's model holds the same ones.
@@ -29,16 +22,16 @@ export function applyPatch(view: View, patch: Patch): Change {
   view.trace = patch.trace ?? view.trace;
   const steps = patch.steps ?? [];
   for (const step of steps) {
-    if (step.id > view.steps.length) throw misfit("step", step.id);
+    if (step.id > view.steps.length) throw new RangeError();
     view.steps[step.id] = step;
   }
   const ids = steps.map((step) => step.id);
   const texts = new Map<number, string>();
-  for (const { id, text } of patch.texts ?? []) {
+  for (const { id, html } of patch.texts ?? []) {
     const step = view.steps[id];
-    if (!step) throw misfit("text for step", id);
-    step.body += htmlText(text);
-    if (!ids.includes(id)) texts.set(id, (texts.get(id) ?? "") + text);
+    if (!step) throw new RangeError();
+    step.body += html;
+    if (!ids.includes(id)) texts.set(id, (texts.get(id) ?? "") + html);
   }
   if (patch.blocks_count !== undefined) view.blocks.length = Math.min(view.blocks.length, patch.blocks_count);
   const blocks = (patch.blocks ?? []).map((block) => setBlock(view.blocks, block));
@@ -48,11 +41,7 @@ export function applyPatch(view: View, patch: Patch): Change {
 
 function setBlock(blocks: string[], { id, keep, html }: Block): number {
   const old = blocks[id];
-  if (old === undefined || keep > old.length) throw misfit("block", id);
+  if (old === undefined || keep > old.length) throw new RangeError();
   blocks[id] = old.slice(0, keep) + html;
   return id;
-}
-
-function misfit(what: string, id: number): RangeError {
-  return new RangeError(`${what} ${id} does not fit`);
 }

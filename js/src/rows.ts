@@ -1,5 +1,6 @@
 // The list of steps: the live window while it works, all of them when the reader wants to see them.
 
+import { now } from "./clock";
 import { button, make, setText } from "./dom";
 import { Follow } from "./follow";
 import type { Change } from "./patch";
@@ -51,7 +52,7 @@ export class Rows {
     else if (shown === "kept") this.#window(kept(view, reader.rows), change);
     else this.#fill(change ? change.steps : this.#rows.keys(), FIRST_SLICE);
     for (const [id, text] of change?.texts ?? []) {
-      if (this.#rows.has(id) && !this.#rows.get(id)?.append(text)) this.#draw(id);
+      if (this.#rows.get(id)?.append(text) === false) this.#draw(id);
     }
     const hidden = view.steps.length - this.#rows.size;
     this.#earlier.hidden = shown !== "live" || hidden === 0;
@@ -72,13 +73,12 @@ export class Rows {
 
   /** Starts over with another choice of rows. */
   #turn(shown: Shown): void {
-    const { status } = this.#store.view;
     this.#shown = shown;
     this.#clear();
     this.element.hidden = shown === "none";
     this.element.dataset.shown = shown;
     this.#list.tabIndex = shown === "all" ? 0 : -1;
-    this.#follow.start(status === "idle" || status === "reasoning");
+    this.#follow.start(this.#store.working);
   }
 
   /** Shows just the rows `ids`, in order. */
@@ -99,10 +99,10 @@ export class Rows {
     const { steps } = this.#store.view;
     for (const id of changed) if (id <= this.#last) this.#draw(id);
     clearTimeout(this.#filling);
-    const end = performance.now() + slice;
+    const end = now() + slice;
     while (this.#last + 1 < steps.length) {
       this.#draw(this.#last + 1);
-      if (this.#last % GROUP || performance.now() < end) continue;
+      if (this.#last % GROUP || now() < end) continue;
       this.#filling = setTimeout(() => {
         this.#fill([], SLICE);
         this.#follow.keep();
@@ -115,7 +115,7 @@ export class Rows {
     const step = this.#store.view.steps[id];
     if (!step) return;
     const known = this.#rows.get(id);
-    const row = known ?? new Row(step);
+    const row = known ?? new Row();
     row.update(step, this.#store.rowSeconds(step), this.#store.reader.rows.has(id));
     if (known) return;
     this.#rows.set(id, row);

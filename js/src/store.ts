@@ -1,12 +1,12 @@
 // One model's run in this page: what it shows, where the reader is in it, and whether Python still speaks.
 
-import { newId, sendAction } from "./actions";
-import { Clock } from "./clock";
+import { type Act, sendAction } from "./actions";
+import { Clock, now } from "./clock";
 import { kernelGone } from "./connection";
 import { type Listener, type Model, readView } from "./model";
 import { applyPatch, type Change, NO_CHANGE } from "./patch";
 import { Tree } from "./tree";
-import { type Message, type OpenAction, type PatchMessage, type Step, VIEW_KEYS, type View } from "./wire";
+import { type Message, type PatchMessage, type Step, VIEW_KEYS, type View } from "./wire";
 
 const TICK = 250; // ms
 const CHECK = 1000; // ms between two looks at the kernel
@@ -36,7 +36,7 @@ export class Store {
   readonly model: Model;
   #drawn = new Set<Drawn>();
   #listeners: [event: string, callback: Listener][];
-  #heard = performance.now();
+  #heard = now();
   #checked = 0;
   #disconnected = false;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -51,7 +51,13 @@ export class Store {
     this.#read();
     this.#listeners = [
       ["msg:custom", (message: Message) => this.#receive(message)],
-      ["comm_live_update", () => this.#disconnect()],
+      [
+        "comm_live_update",
+        () => {
+          this.#disconnected = true;
+          this.#look();
+        },
+      ],
       ...VIEW_KEYS.map((key): [string, Listener] => [`change:${key}`, () => this.#changed()]),
     ];
     for (const [event, callback] of this.#listeners) model.on(event, callback);
@@ -75,25 +81,29 @@ export class Store {
     this.#schedule();
   }
 
+  /** Whether the answer has not begun. */
+  get working(): boolean {
+    return this.view.status === "idle" || this.view.status === "reasoning";
+  }
+
   /** Which rows are drawn now. */
   get shown(): Shown {
     const { open, all } = this.reader;
-    const { expand, status } = this.view;
-    const working = status === "idle" || status === "reasoning";
-    if (open ?? (expand === "open" || (expand === "auto" && working))) return all || expand === "open" ? "all" : "live";
+    const { expand } = this.view;
+    if (open ?? (expand === "open" || (expand === "auto" && this.working))) return all || expand === "open" ? "all" : "live";
     return open === null && expand === "auto" ? "kept" : "none";
   }
 
   /** Seconds that a row took, or has taken so far. */
   rowSeconds(step: Step): number {
-    return step.elapsed ?? Math.max(0, performance.now() - (this.tree.running.get(step.id) ?? Infinity)) / 1000;
+    return step.elapsed ?? Math.max(0, now() - (this.tree.running.get(step.id) ?? Infinity)) / 1000;
   }
 
   /** The reader opens or folds the whole block. */
   openBlock(open: boolean): void {
     this.reader.open = open;
     this.reader.all ||= open;
-    this.#act(null, open);
+    this.send({ type: "open", row: null, open });
     this.#draw(null);
   }
 
@@ -101,13 +111,19 @@ export class Store {
   openRow(row: number, open: boolean): void {
     if (open) this.reader.rows.add(row);
     else this.reader.rows.delete(row);
-    this.#act(row, open);
+    this.send({ type: "open", row, open });
     this.#draw({ ...NO_CHANGE, steps: [row] });
   }
 
-  #act(row: number | null, open: boolean): void {
-    const action: OpenAction = { type: "open", id: newId(), row, open };
-    sendAction(this.model, action);
+  /** The reader wants the run to stop; again, while it is about to stop, interrupts the kernel. */
+  stop(): void {
+    this.send({ type: "stop", again: this.view.stop === "stopping" });
+    this.view.stop = "stopping"; // as Python will say
+    this.#draw(NO_CHANGE);
+  }
+
+  send(act: Act): void {
+    sendAction(this.model, act);
   }
 
   #draw(change: Change | null): void {
@@ -120,8 +136,7 @@ export class Store {
   #receive(message: Message): void {
     if (message?.type !== "patch" && message?.type !== "heartbeat") return;
     this.#catchUp();
-    this.#heard = performance.now();
-    this.#disconnected = false;
+    this.#hear();
     const { seq } = this.view;
     if (message.seq > this.#newest) this.#newest = message.seq;
     let change: Change | null = NO_CHANGE;
@@ -131,6 +146,11 @@ export class Store {
     const found = this.#judge();
     if (change !== NO_CHANGE || found) this.#draw(change);
     if (this.#newest > this.view.seq && this.#retry === undefined) this.#resync(FIRST_RETRY);
+  }
+
+  #hear(): void {
+    this.#heard = now();
+    this.#disconnected = false;
   }
 
   #beat(elapsed: number): void {
@@ -156,9 +176,8 @@ export class Store {
     const header = Object.keys(patch.header ?? {}) as (keyof View)[];
     this.#write([...header, "seq", "trace"]);
     for (const id of change.steps) this.tree.set(view.steps[id] as Step, () => this.#heard);
-    if (header.includes("elapsed_seconds") || header.includes("clock")) {
-      this.clock.set(view.elapsed_seconds, view.clock === "running");
-    }
+    // The time goes along with whatever changes.
+    if (patch.header) this.clock.set(view.elapsed_seconds, view.clock === "running");
     return change;
   }
 
@@ -179,8 +198,7 @@ export class Store {
     if (!this.#stale) return;
     this.#stale = false;
     this.view = readView(this.model);
-    this.#heard = performance.now();
-    this.#disconnected = false;
+    this.#hear();
     this.#read();
     if (this.view.seq >= this.#newest) {
       clearTimeout(this.#retry);
@@ -195,11 +213,11 @@ export class Store {
     this.#newest = Math.max(this.#newest, view.seq);
     clock.set(view.elapsed_seconds, view.clock === "running");
     this.seen = clock.read();
-    this.tree.reset(view.steps, (step) => performance.now() - Math.max(0, this.seen - step.started) * 1000);
+    this.tree.reset(view.steps, (step) => now() - Math.max(0, this.seen - step.started) * 1000);
   }
 
   #resync(wait: number): void {
-    sendAction(this.model, { type: "resync", id: newId() });
+    this.send({ type: "resync" });
     this.#retry = setTimeout(() => this.#resync(Math.min(wait * 2, LAST_RETRY)), wait);
   }
 
@@ -217,17 +235,11 @@ export class Store {
   }
 
   #tick(): void {
-    const now = performance.now();
-    if (now - this.#checked >= CHECK) {
-      this.#checked = now;
+    if (now() - this.#checked >= CHECK) {
+      this.#checked = now();
       this.#look();
     }
     if (!this.lost && this.clock.running) for (const drawn of this.#drawn) drawn.tick();
-  }
-
-  #disconnect(): void {
-    this.#disconnected = true;
-    this.#look();
   }
 
   #look(): void {
@@ -236,7 +248,7 @@ export class Store {
 
   /** Finds out whether the kernel is lost; true when that is news. */
   #judge(): boolean {
-    const silent = this.clock.running && performance.now() - this.#heard > SILENCE;
+    const silent = this.clock.running && now() - this.#heard > SILENCE;
     const lost = this.#underWay && (this.#disconnected || silent || kernelGone(this.model));
     const news = lost !== this.lost;
     this.lost = lost;

@@ -1,10 +1,11 @@
 // One view of a run: header, the line of what goes on, the steps, the answer.
 
-import { newId, sendAction } from "./actions";
+import { newId } from "./actions";
 import { Answer } from "./answer";
 import { button, codeMarked, make, setText, words } from "./dom";
 import { clockText } from "./duration";
 import type { Change } from "./patch";
+import { Questions } from "./questions";
 import { Rows } from "./rows";
 import type { Drawn, Store } from "./store";
 
@@ -22,13 +23,16 @@ function dot(delay: number): HTMLElement {
 
 export class CellView implements Drawn {
   #store: Store;
+  #id = `ac-${newId()}`;
   #root = make("div", "agentcell");
   #sign = words("");
   #icon = make("span", "ac-icon", this.#sign, ...DELAYS.map(dot));
   #title = words("ac-title");
   #time = words("ac-time");
   #header = button("ac-head", this.#icon, this.#title, this.#time);
+  #stop = button("ac-stop", "");
   #line = make("div", "ac-line");
+  #questions: Questions;
   #said = "";
   #rows: Rows;
   #answer = new Answer();
@@ -37,14 +41,16 @@ export class CellView implements Drawn {
 
   constructor(store: Store, place: HTMLElement) {
     this.#store = store;
-    const id = `ac-${newId()}`;
-    this.#rows = new Rows(store, id);
+    this.#rows = new Rows(store, this.#id);
+    this.#questions = new Questions(store, () => this.#header.focus({ preventScroll: true }));
     this.#icon.ariaHidden = "true";
-    this.#header.setAttribute("aria-controls", id);
+    this.#header.setAttribute("aria-controls", this.#id);
     this.#header.onclick = () => store.openBlock(this.#header.getAttribute("aria-expanded") !== "true");
-    this.#line.setAttribute("role", "status");
+    // The second press of a double click is no second thought.
+    this.#stop.onclick = ({ detail }) => detail > 1 || store.stop();
+    this.#line.role = "status";
     this.#line.setAttribute("aria-live", "polite");
-    this.#root.setAttribute("role", "group");
+    this.#root.role = "group";
     // JupyterLab takes Enter from whatever has the focus, unless told not to; after a click its own keys should work on.
     this.#root.addEventListener("focusin", ({ target }) => {
       const element = target as Element;
@@ -52,21 +58,29 @@ export class CellView implements Drawn {
     });
     // A host may draw the view anew at the end: what the reader has opened is open there, too. This event does not bubble.
     this.#trace.addEventListener("toggle", () => (store.reader.trace = this.#trace.innerHTML), true);
-    this.#root.append(this.#header, this.#line, this.#rows.element, this.#answer.element, this.#trace);
+    this.#root.append(
+      make("div", "ac-top", this.#header, this.#stop),
+      this.#line,
+      this.#questions.element,
+      this.#rows.element,
+      this.#answer.element,
+      this.#trace,
+    );
     this.update(null);
     place.append(this.#root);
     store.add(this);
+    store.send({ type: "hello", view: this.#id });
   }
 
   dispose(): void {
-    sendAction(this.#store.model, { type: "left", id: newId() });
+    this.#store.send({ type: "left", view: this.#id });
     this.#store.remove(this);
     this.#rows.dispose();
     this.#root.remove();
   }
 
   update(change: Change | null): void {
-    const { view, shown } = this.#store;
+    const { view, shown, lost } = this.#store;
     this.#root.ariaLabel = view.task || "Agent run";
     const state = this.#state();
     this.#root.dataset.state = state;
@@ -77,6 +91,8 @@ export class CellView implements Drawn {
     this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`);
     this.#say(view.sentence || view.status_line);
     this.#head();
+    this.#questions.update(view.questions);
+    this.#questions.element.hidden = lost;
     this.#rows.update(change);
     this.#answer.update(view.blocks, change?.blocks);
     if (view.trace === this.#placed) return;
@@ -105,7 +121,11 @@ export class CellView implements Drawn {
     if (lost) time = `last seen at ${clockText(seen)}`;
     else if (state === "running") time = clockText(clock.read());
     else if (state === "waiting") time = `${clockText(clock.read())} thought so far`;
-    setText(this.#title, lost ? "Kernel lost" : view.title);
+    const stopping = view.stop === "stopping";
+    setText(this.#title, lost ? "Kernel lost" : stopping ? "Stopping…" : view.title);
+    this.#stop.hidden = lost || view.stop === "none";
+    setText(this.#stop, stopping ? "■ Interrupt" : "■ Stop");
+    this.#stop.title = this.#stop.ariaLabel = stopping ? "Interrupt the kernel" : "Stop the run";
     setText(this.#time, time && ` · ${time}`);
   }
 

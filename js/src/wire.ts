@@ -8,6 +8,7 @@ export type Clock = "running" | "stopped";
 export type StepKind = "note" | "tool" | "thinking" | "agent";
 export type StepState = "running" | "done" | "failed" | "cancelled";
 export type Expand = "auto" | "open" | "closed";
+export type Stop = "none" | "ready" | "stopping";
 
 export interface Step {
   id: number;
@@ -22,6 +23,13 @@ export interface Step {
   body: string;
 }
 
+export interface Question {
+  id: string;
+  text: string;
+  choices: string[];
+  words: boolean;
+}
+
 export interface Header {
   status?: Status;
   outcome?: string | null;
@@ -31,11 +39,13 @@ export interface Header {
   facts?: string;
   status_line?: string;
   sentence?: string;
+  stop?: Stop;
+  questions?: Question[];
 }
 
 export interface StepText {
   id: number;
-  text: string;
+  html: string;
 }
 
 export interface Block {
@@ -81,6 +91,8 @@ export interface View {
   facts: string;
   status_line: string;
   sentence: string;
+  stop: Stop;
+  questions: Question[];
   steps: Step[];
   blocks: string[];
   trace: string;
@@ -98,14 +110,35 @@ export interface ResyncAction {
   id: string;
 }
 
+export interface HelloAction {
+  type: "hello";
+  id: string;
+  view: string;
+}
+
 export interface LeftAction {
   type: "left";
   id: string;
+  view: string;
+}
+
+export interface StopAction {
+  type: "stop";
+  id: string;
+  again: boolean;
+}
+
+export interface AnswerAction {
+  type: "answer";
+  id: string;
+  question: string;
+  choice: number | null;
+  text: string;
 }
 
 export interface ActionContent {
   run_id: string;
-  action: OpenAction | ResyncAction | LeftAction;
+  action: OpenAction | ResyncAction | HelloAction | LeftAction | StopAction | AnswerAction;
 }
 
 /** The names of the synced traits. */
@@ -124,10 +157,12 @@ export const VIEW_KEYS: (keyof View)[] = [
   "facts",
   "status_line",
   "sentence",
+  "stop",
+  "questions",
   "steps",
   "blocks",
   "trace",
 ];
 
 export type Message = PatchMessage | Heartbeat;
-export type Action = OpenAction | ResyncAction | LeftAction;
+export type Action = OpenAction | ResyncAction | HelloAction | LeftAction | StopAction | AnswerAction;

@@ -41,6 +41,8 @@ export function view(more: Partial<View> = {}): View {
     facts: "",
     status_line: "",
     sentence: "",
+    stop: "none",
+    questions: [],
     steps: [],
     blocks: [],
     trace: "",

@@ -4,7 +4,7 @@ import { mock } from "node:test";
 import { Window } from "happy-dom";
 
 const window = new Window({ url: "http://127.0.0.1/" });
-Object.assign(globalThis, { document: window.document });
+Object.assign(globalThis, { document: window.document, window });
 
 let now = 0;
 mock.method(performance, "now", () => now);

@@ -6,6 +6,9 @@ one id, and counts once. Handlers run in whatever thread the kernel uses: they s
 
 from __future__ import annotations
 
+import _thread
+import os
+import signal
 import sys
 import threading
 from collections import OrderedDict
@@ -14,11 +17,16 @@ from weakref import WeakValueDictionary
 
 from agentcell.wire import ACTION_MESSAGE
 
+_AFTER_INTERRUPT = 0.05  # seconds: the signal has long come by then
+
 _REMEMBERED = 256  # The second of two messages comes within seconds; a few hundred ids are plenty.
 
 
 class Actor(Protocol):
     """Something that the browser acts on."""
+
+    def hear(self) -> None:
+        """Something comes from the browser, by this thread; the same action may come by another one, too."""
 
     def act(self, action: dict[str, Any]) -> None:
         """Does an action, quickly."""
@@ -32,13 +40,14 @@ class ActionDesk:
         self._done: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def register(self, actor_id: str, actor: Actor) -> None:
-        """Makes `actor` reachable, and opens the control-channel road when this is a kernel."""
+    def register(self, actor_id: str, actor: Actor) -> bool:
+        """Makes `actor` reachable, and opens the control-channel road when this is a kernel; returns whether it is one."""
         self._actors[actor_id] = actor
         kernel = _kernel()
         handlers = getattr(kernel, "control_handlers", None)
         if isinstance(handlers, dict):
             handlers.setdefault(ACTION_MESSAGE, self._from_control_channel)
+        return kernel is not None
 
     def take(self, actor_id: str, action: Any) -> None:
         """Does an action unless it was done already; what is not an action is passed over."""
@@ -47,19 +56,42 @@ class ActionDesk:
         action_id = action.get("id")
         if not isinstance(action_id, str):
             return
+        actor = self._actors.get(actor_id)
+        if actor is None:
+            return
+        actor.hear()
         with self._lock:
             if action_id in self._done:
                 return
             self._done[action_id] = None
             if len(self._done) > _REMEMBERED:
                 self._done.popitem(last=False)
-        actor = self._actors.get(actor_id)
-        if actor is not None:
-            actor.act(action)
+        actor.act(action)
 
     def _from_control_channel(self, _stream: Any, _ident: Any, message: Any) -> None:
         content = message.get("content", {})
         self.take(str(content.get("run_id", "")), content.get("action"))
+
+
+def interrupt_kernel() -> None:
+    """Interrupts what the kernel runs, as its own handler of an interrupt request does; from any thread. Elsewhere does nothing."""
+    kernel = _kernel()
+    if kernel is None:
+        return
+    if not hasattr(signal, "pthread_kill"):  # Windows has no signals that would wake a thread
+        _thread.interrupt_main()
+    elif os.getpgid(0) == os.getpid():  # what the cell has started is interrupted, too
+        os.killpg(0, signal.SIGINT)
+    else:
+        os.kill(os.getpid(), signal.SIGINT)
+    # An interrupt in the middle of an `await` is seen only when something wakes the loop after it.
+    loop = getattr(kernel, "io_loop", None)
+    if loop is not None:
+        loop.add_callback(loop.call_later, _AFTER_INTERRUPT, _nothing)
+
+
+def _nothing() -> None:
+    """Wakes a loop."""
 
 
 def _kernel() -> Any:

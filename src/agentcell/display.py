@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentcell.errors import describe, must_be_count, must_be_flag, must_be_one_of, must_be_text
+from agentcell.marimo import MarimoSurface, running_marimo
 from agentcell.options import RunOptions
 from agentcell.pacer import PACER, Pacer
 from agentcell.projections.status import compose_templates, validate_templates
@@ -109,7 +110,10 @@ def _checked_templates(templates: object) -> Mapping[str, str]:
 
 
 def _surface() -> Surface:
-    return NotebookSurface() if _in_kernel() else TextSurface()
+    if _in_kernel():
+        return NotebookSurface()
+    marimo = running_marimo()
+    return TextSurface() if marimo is None else MarimoSurface(marimo)
 
 
 def _in_kernel() -> bool:

@@ -27,7 +27,14 @@ class RunStopped(BaseException):
 
     Like an interrupt it is no `Exception`: an agent that tries again, or that turns a tool's failure into words for its model, must not
     mistake it for a failure.
+
+    Attributes:
+        run: The run that was asked to stop; its block ends this, and no block inside it.
     """
+
+    def __init__(self, run: object = None) -> None:
+        super().__init__("the run was asked to stop")
+        self.run = run
 
 
 class AgentcellWarning(UserWarning):

@@ -125,6 +125,10 @@ class Intake:
     def _settle(self) -> None:
         """Folds at once, because the state may be another one now, and tells those who watch."""
         self.fold()
+        self.tell()
+
+    def tell(self) -> None:
+        """Something is shown otherwise although nothing happened: says so to those who watch."""
         if not self._told:
             self._tell()
 

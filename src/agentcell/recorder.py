@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentcell.cleaning import cleaned
-from agentcell.errors import AgentcellError, RunStopped, describe
+from agentcell.errors import AgentcellError, describe
 from agentcell.events import RunStarted, TextDelta, ThinkingDelta, ThinkingEnded
 from agentcell.faults import Faults
 from agentcell.fields import checked
@@ -17,9 +16,11 @@ from agentcell.intake import Intake
 from agentcell.options import RunOptions
 from agentcell.redact import MASK, plain
 from agentcell.requests import Requests
+from agentcell.stopping import Stopping
 from agentcell.thinking import normalize_thinking
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
@@ -44,7 +45,7 @@ class Recorder:
         self._intake = Intake(clock, self._faults, clean=self._cleaned, templates=self.options.templates)
         self._requests = Requests()
         self._ids = itertools.count(1)
-        self._stop = threading.Event()
+        self._stopping = Stopping(self, self._heed_stop)
 
     def record(self, event: AnyEvent) -> None:
         """Appends an event; `seq` and `time` are set here, values are copied as plain JSON and secrets masked.
@@ -116,32 +117,48 @@ class Recorder:
             self.record(event)
 
     def stop(self) -> None:
-        """Asks the run to stop, from any thread: what it does next in the run raises `RunStopped` in the agent's code."""
-        self._stop.set()
+        """Asks the run to stop, from any thread: what the agent's code does next in it, or in a run inside it, raises `RunStopped`.
+
+        A run that is over is left alone. Events that adapters record do not raise.
+        """
+        self._stopping.ask()
+
+    def _heed_stop(self) -> None:
+        """The run was asked to stop: says so to those who watch."""
+        self._intake.tell()
 
     @property
     def stopping(self) -> bool:
-        """Whether the run was asked to stop. Code that does nothing in the run for long polls it."""
-        return self._stop.is_set()
+        """Whether the run, or one around it, was asked to stop. Code that does nothing in the run for long polls it."""
+        return self._stopping.by is not None
 
     def raise_if_stopping(self) -> None:
-        """Ends the code that calls it when the run was asked to stop.
+        """Ends the code that calls it when the run was asked to stop and is not over.
 
         Raises:
             RunStopped: it was asked to.
         """
-        if self._stop.is_set():
-            raise RunStopped
+        self._stopping.check()
 
     def new_id(self) -> str:
         """An id that no other call of this run has."""
         return f"ac_{next(self._ids)}"
 
-    def claim_call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """The id of a call of this name that a model asked for and nobody runs yet, best with these arguments; else a new id."""
+    def claim_call(self, name: str, arguments: Mapping[str, Any], *, around: str | None = None) -> str:
+        """The id of a call of this name that a model asked for, or a framework runs, and no code has claimed; else a new id.
+
+        Best is the call `around` the code, then one with these arguments.
+        """
         wanted = plain(arguments, redact=self._redact)
         with self._intake.lock:
-            return self._requests.claim(name, wanted) or self.new_id()
+            call_id = self._requests.claim(name, wanted, around) or self.new_id()
+            self._requests.take(call_id)
+            return call_id
+
+    def is_over(self, call_id: str) -> bool:
+        """Whether the tool call with this id has ended, as far as the run was told."""
+        with self._intake.lock:
+            return self._requests.is_over(call_id)
 
     def guarding(self, where: str) -> AbstractContextManager[None]:
         """Inside, what agentcell itself does wrong is counted, warned about once for each `where`, and goes no further."""

@@ -67,6 +67,7 @@ _ASSIGNED = re.compile(
     re.VERBOSE,
 )
 _PAIR = re.compile(r"(?<![A-Za-z])((?i:auth)\s?=\s?)\([^()\n]{3,200}\)")  # auth=('kim', 'hunter2'), as `requests` takes it
+_MASKED = re.compile(r"[*•●·.…]+")  # somebody has masked it before
 _NO_SECRETS = frozenset(("none", "null", "true", "false", "str", "string", "undefined", "required", "optional"))
 
 _BESIDE_A_WORD = ("logprob", "logprobs", "top_logprobs", "prob", "token_id")
@@ -104,7 +105,7 @@ def _mask_after_scheme(found: re.Match[str]) -> str:
 def _mask_assigned(found: re.Match[str]) -> str:
     head, value = found["head"], found["value"]
     quoted = head[-1] in "\"'"
-    if value.lower() in _NO_SECRETS or len(value) < 3 or value in (MASK, MASK[:-1]):
+    if value.lower() in _NO_SECRETS or len(value) < 3 or value in (MASK, MASK[:-1]) or _MASKED.fullmatch(value):
         return found[0]
     if found["weak"] and len(value) < 16 and not found["scheme"]:
         if not (quoted or found["sign"] == "="):
@@ -208,7 +209,7 @@ class _Copy:
         return copy
 
     def named(self, name: str, value: Any, depth: int, *, words: bool) -> Any:
-        if value is None or type(value) is bool or (type(value) is str and not value):
+        if value is None or type(value) is bool or (type(value) is str and (not value or _MASKED.fullmatch(value))):
             return value
         if _NAMES.search(name) or (name.lower() == "token" and not words and type(value) is str and re.fullmatch(r"\S+", value)):
             return MASK

@@ -36,7 +36,7 @@ def render_header(run: RunProjection, now: float, *, cost: Cost | None = None) -
         "title": _title(life, now),
         "facts": _facts(run, cost),
         "status_line": one_line(run.status_line, LINE_LIMIT),
-        "sentence": _sentence(life),
+        "sentence": _stopped_by_hand(run) or _sentence(life),
     }
 
 
@@ -164,6 +164,15 @@ def _sentence(life: LifeProjection) -> str:
             return one_line(life.shortfall, LINE_LIMIT)
         case _:
             return ""
+
+
+def _stopped_by_hand(run: RunProjection) -> str:
+    """What a run says that the reader has stopped: which tool it was at, if it was at one."""
+    if run.life.outcome != "cancelled" or run.life.error_type != "RunStopped":
+        return ""
+    tool = next((row.tool for row in reversed(run.steps.rows) if row.kind == "tool" and row.state == "cancelled"), None)
+    while_it = f" while `{one_line(tool, LINE_LIMIT)}` was running" if tool else ""
+    return f"You stopped it{while_it}."
 
 
 def _why_cancelled(life: LifeProjection) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from agentcell.cleaning import cleaned
-from agentcell.context import Block
-from agentcell.errors import AgentcellError, describe, first_line, must_be_text
+from agentcell.context import Block, current_run
+from agentcell.errors import AgentcellError, describe, first_line, must_be_flag, must_be_text
 from agentcell.events import (
     AnyEvent,
     ModelEnded,
@@ -21,24 +22,27 @@ from agentcell.events import (
     RunEnded,
     RunStarted,
     ThinkingDelta,
+    ToolProgressed,
     TurnEnded,
     Usage,
 )
 from agentcell.frameworks import Frameworks
 from agentcell.markup import joined
 from agentcell.options import RunOptions
-from agentcell.pause import Ask, ask_console
+from agentcell.pause import Ask, Question, Questions, ask_console
+from agentcell.reach import Reach
 from agentcell.recorder import Recorder, not_entered
-from agentcell.tool_call import ToolCall, call_around, is_interruption
+from agentcell.tool_call import ToolCall, call_around, is_interruption, payload_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from decimal import Decimal
     from types import TracebackType
 
     from typing_extensions import Self
 
+    from agentcell import wire
     from agentcell.cost import Cost
     from agentcell.projections.life import Status
     from agentcell.projections.step import Step
@@ -66,6 +70,8 @@ class Run(Recorder, Frameworks):
     Attributes:
         options: What `watch` was asked for.
         opened: Which rows (by id; None is the whole block) the reader has opened or closed.
+        reach: The views that show the run and can be heard.
+        questions: What the reader may answer in a view.
     """
 
     def __init__(
@@ -78,6 +84,8 @@ class Run(Recorder, Frameworks):
         Recorder.__init__(self, options, clock=clock)
         Frameworks.__init__(self)
         self.opened: dict[int | None, bool] = {}
+        self.reach = Reach(time.monotonic)
+        self.questions = Questions(self.reach)
         self._surface = surface
         self._block: Block | None = None
         self._making = threading.RLock()
@@ -100,7 +108,10 @@ class Run(Recorder, Frameworks):
         if self._intake.start is not None or len(self._intake.log):
             raise AgentcellError("a run is entered once: call agentcell.watch(...) again for another one")
         self._intake.begin()
+        outer = current_run()
         self._block = Block.enter(self)
+        if outer is not None:
+            self._stopping.enter(outer._stopping)  # noqa: SLF001 - of the same class
         options = self.options
         started = RunStarted(
             task=options.task,
@@ -126,11 +137,12 @@ class Run(Recorder, Frameworks):
                 raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
         if self._block is None:
             raise not_entered()
         if self._block.run is None:
-            return
+            return False
+        self._stopping.leave()
         try:
             if self.options.auto:
                 with self.guarding("listening to frameworks"):
@@ -145,12 +157,17 @@ class Run(Recorder, Frameworks):
                     self._surface.close(self)
         finally:
             self._block.leave()
+        return self._stopping.ends(error)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.__exit__(kind, error, trace)
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+        return self.__exit__(kind, error, trace)
+
+    def _heed_stop(self) -> None:
+        super()._heed_stop()
+        self.reach.wake()
 
     def disown(self) -> None:
         """In a forked child: lets go of what shows the run, and of locks that another thread may have held when it forked."""
@@ -170,21 +187,29 @@ class Run(Recorder, Frameworks):
             text = must_be_text("the text for run.write", text)
         if self._intake.start is None:
             raise not_entered()
+        if self._stopping.by is not None:
+            self._stopping.check()
         self._intake.add_text(text)
 
     def answer(self, text: str) -> None:
         """Sets the whole answer (markdown): what was written before stays when `text` begins with it, else it is replaced."""
-        self.record(TurnEnded(text=must_be_text("the text for run.answer", text)))
+        must_be_text("the text for run.answer", text)
+        self.raise_if_stopping()
+        self.record(TurnEnded(text=text))
 
     def step(self, text: str, tool: str | None = None) -> None:
         """Adds a bullet; with the name of a `tool` it stands for a call that was made there."""
         if tool is not None:
             must_be_text("the tool for run.step", tool)
-        self.record(Noted(text=must_be_text("the text for run.step", text), tool=tool))
+        must_be_text("the text for run.step", text)
+        self.raise_if_stopping()
+        self.record(Noted(text=text, tool=tool))
 
     def think(self, text: str) -> None:
         """Adds to the agent's thinking, which is shown apart from the answer."""
-        self.record(ThinkingDelta(text=must_be_text("the text for run.think", text)))
+        must_be_text("the text for run.think", text)
+        self.raise_if_stopping()
+        self.record(ThinkingDelta(text=text))
 
     def tool(self, name: str, /, **arguments: Any) -> ToolCall:
         """A call of the tool `name`: a context manager with `progress`, `result` and `fail`."""
@@ -196,28 +221,76 @@ class Run(Recorder, Frameworks):
             raise TypeError(f"a tool's arguments must be a mapping, not {describe(arguments)}")
         return ToolCall(self, must_be_text("a tool's name", name), arguments)
 
-    def pause(self, question: str, *, choices: Sequence[str] = (), ask: Ask = ask_console) -> str:
+    def progress(self, payload: Any) -> None:
+        """Reports that the tool goes on that runs this code, or the only one that runs: a text, or a mapping whose `message` is one."""
+        self.raise_if_stopping()
+        self.record(ToolProgressed(call_id=call_around(self) or "", payload=payload_of(payload)))
+
+    def pause(self, question: str, *, choices: Sequence[str] = (), words: bool = False, ask: Ask | None = None) -> str:
         """Waits on the person: shows the question, stops the clock, and returns the answer.
+
+        Where a view of the run is in a page and can be heard while this thread waits, the question is answered there: by a button
+        for each choice, or in a field. Where none can (a terminal, a host that hands on no clicks while a cell runs, a notebook that
+        is run without a page), and where none has said within 3 seconds of its display that it is there, the console asks with
+        `input`. Once the console asks, it alone takes the answer.
 
         Args:
             question: What to ask.
             choices: The answers to choose from; none for an answer in words.
-            ask: Gets question and choices and returns the answer; by default the console's `input` does.
+            words: Whether an answer may also be in words when there are choices.
+            ask: Asks in the place of all that: gets question and choices and returns the answer.
 
         Raises:
             TypeError: a question or a choice that is no string.
+            RunStopped: the run was asked to stop, before or while it waits.
             EOFError: there is nobody at the console.
         """
+        with self._asking(question, choices, words=words) as asked:
+            if ask is not None:
+                asked.answer = ask(question, asked.choices)
+            elif self.questions.wait(asked, self.raise_if_stopping) is None:
+                asked.answer = ask_console(question, asked.choices, words=words)
+        return asked.answer or ""
+
+    async def pause_async(self, question: str, *, choices: Sequence[str] = (), words: bool = False) -> str:
+        """As `pause`, for code in an asyncio event loop: while a view has the question, the loop's other tasks go on.
+
+        Where the console asks, it asks in the loop's own thread and everything waits for it, because a thread that reads from the
+        console could not be called back.
+
+        Raises:
+            TypeError: a question or a choice that is no string.
+            RunStopped: the run was asked to stop, before or while it waits.
+            EOFError: there is nobody at the console.
+        """
+        with self._asking(question, choices, words=words) as asked:
+            if await self.questions.wait_async(asked, self.raise_if_stopping) is None:
+                asked.answer = ask_console(question, asked.choices, words=words)
+        return asked.answer or ""
+
+    @contextmanager
+    def _asking(self, question: str, choices: Sequence[str], *, words: bool) -> Iterator[Question]:
         must_be_text("the question for run.pause", question)
         offered = tuple(must_be_text("a choice for run.pause", choice) for choice in choices)
-        pause_id = self.new_id()
-        self.record(PauseRequested(pause_id=pause_id, question=question, choices=offered, call_id=call_around(self)))
-        answer: str | None = None
+        must_be_flag("words", words)
+        self.raise_if_stopping()
+        shown = tuple(map(self._redact, offered))
+        asked = Question(self.new_id(), self._redact(question), choices=offered, shown=shown, words=words or not offered)
+        self.record(PauseRequested(pause_id=asked.id, question=question, choices=offered, call_id=call_around(self)))
         try:
-            answer = ask(question, offered)
+            yield asked
         finally:
-            self.record(PauseResumed(pause_id=pause_id, answer=answer))
-        return answer
+            self.record(PauseResumed(pause_id=asked.id, answer=asked.answer))
+
+    @property
+    def controls(self) -> wire.Controls:
+        """What the reader can do about the run, as it crosses to the browser."""
+        if self._block is None or self._stopping.over or not self.reach.seen:
+            return {"stop": "none", "questions": []}
+        questions: list[wire.Question] = [
+            {"id": one.id, "text": one.text, "choices": list(one.shown), "words": one.words} for one in self.questions
+        ]
+        return {"stop": "stopping" if self.stopping else "ready", "questions": questions}
 
     def trace(self) -> Trace:
         """The run as beats: what was asked of the model and the tools, what came back, what it cost. Prints as a tree."""
@@ -413,6 +486,12 @@ class Run(Recorder, Frameworks):
         from agentcell.snapshot import snapshot_markdown
 
         return snapshot_markdown(self)
+
+    def to_ag_ui(self) -> Iterator[dict[str, Any]]:
+        """What has happened so far as events of the AG-UI protocol: dicts, ready for JSON, one after the other."""
+        from agentcell.adapters.ag_ui_out import to_ag_ui
+
+        return to_ag_ui(self.events)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes all events to a file, one line of JSON each; `agentcell.load` reads it back. What was in the file is replaced."""

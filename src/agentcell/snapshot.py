@@ -114,7 +114,7 @@ def snapshot_html(run: Run, *, standalone: bool = False) -> str:
     else:
         parts.append(tag("div", _heading(header), style=_HEAD))
     if header["sentence"]:
-        parts.append(tag("p", html_text(header["sentence"]), style=_UNDER))
+        parts.append(tag("p", html_words(header["sentence"]), style=_UNDER))
     if header["status"] not in ("idle", "complete"):
         parts.append(tag("p", tag("em", "This was saved before the run had ended."), style=f"{_UNDER};{_DIM}"))
     if blocks:

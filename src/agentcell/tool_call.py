@@ -1,4 +1,4 @@
-"""One call of a tool, as a context manager around the code that does it."""
+"""One call of a tool: as a context manager around the code that does it, or as a framework runs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from agentcell.run import Run
 
-_inside: ContextVar[ToolCall | None] = ContextVar("agentcell_tool_call", default=None)
+_inside: ContextVar[ToolCall | FrameworkCall | None] = ContextVar("agentcell_tool_call", default=None)
 
 
 def is_interruption(error: BaseException) -> bool:
@@ -28,10 +28,47 @@ def is_interruption(error: BaseException) -> bool:
     return not isinstance(error, Exception) or type(error).__name__ == "CancelledError"
 
 
+def payload_of(progress: Any) -> Any:
+    """What a tool reports, a text as a mapping whose `message` it is."""
+    return {"message": progress} if isinstance(progress, str) else progress
+
+
 def call_around(run: Run) -> str | None:
-    """The id of the tool call of `run` inside whose block this code is; None outside."""
+    """The id of the tool call of `run` inside which this code is; None outside."""
     call = _inside.get()
     return call.call_id if call is not None and call.run is run else None
+
+
+class FrameworkCall:
+    """A tool call that a framework runs: what this code does from now on is done inside it.
+
+    Attributes:
+        call_id: The call's id.
+        run: The run that it belongs to.
+        around: The call inside which this one was started.
+        left: Whether it is over.
+    """
+
+    def __init__(self, run: Run, call_id: str) -> None:
+        self.call_id = call_id
+        self.run = run
+        self.around = _inside.get()
+        self.left = False
+        _inside.set(self)
+
+    def leave(self) -> None:
+        """It is over; to be called where it was begun, if that can be."""
+        self.left = True
+        _step_out(self)
+
+
+def _step_out(call: ToolCall | FrameworkCall) -> None:
+    """What this code does from here on is not inside that call."""
+    if _inside.get() is call:  # it is not where a call is left in another context than entered, as a generator may be
+        around = call.around
+        while around is not None and around.left:
+            around = around.around
+        _inside.set(around)
 
 
 class ToolCall:
@@ -53,21 +90,22 @@ class ToolCall:
         self.call_id = ""
         self.run = run
         self._arguments = arguments
-        self.around: ToolCall | None = None
+        self.around: ToolCall | FrameworkCall | None = None
         self.left = False
         self._ended = False
 
     def __enter__(self) -> Self:
         if self.call_id:
             raise AgentcellError("a tool call is entered once: call run.tool(...) again for another one")
-        self.around = _inside.get()
-        self.call_id = self.run.claim_call(self.name, self._arguments)
+        self.run.raise_if_stopping()
+        self.around, parent = _inside.get(), call_around(self.run)
+        self.call_id = self.run.claim_call(self.name, self._arguments, around=parent)
         self.run.record(
             ToolStarted(
                 call_id=self.call_id,
                 name=self.name,
                 arguments=self._arguments,
-                parent_id=call_around(self.run),
+                parent_id=None if parent == self.call_id else parent,
             )
         )
         _inside.set(self)
@@ -75,7 +113,7 @@ class ToolCall:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.left = True
-        self.suspend()
+        _step_out(self)
         if error is None:
             self._end("done")
         else:
@@ -93,11 +131,7 @@ class ToolCall:
 
     def suspend(self) -> None:
         """Code that runs from here on is not inside it: its own has handed over to the caller's, as a generator does."""
-        if _inside.get() is self:  # it is not where the block is left in another context than entered, as a generator may be
-            around = self.around
-            while around is not None and around.left:
-                around = around.around
-            _inside.set(around)
+        _step_out(self)
 
     def resume(self) -> None:
         """Its own code runs again."""
@@ -107,7 +141,8 @@ class ToolCall:
     def progress(self, payload: Any) -> None:
         """Reports that the call goes on: a text, or a mapping whose `message` is one."""
         self._must_be_entered()
-        self.run.record(ToolProgressed(call_id=self.call_id, payload={"message": payload} if isinstance(payload, str) else payload))
+        self.run.raise_if_stopping()
+        self.run.record(ToolProgressed(call_id=self.call_id, payload=payload_of(payload)))
 
     def result(self, value: Any) -> None:
         """Records what the tool gave back; the call is done with it."""

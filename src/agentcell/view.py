@@ -13,9 +13,9 @@ from agentcell.calm import CalmLine
 from agentcell.cost import PRICES, Cost, cost_of, needs_prices
 from agentcell.markdown import markdown_renderer
 from agentcell.markdown_stream import MarkdownStream
-from agentcell.markup import html_text, joined, tag
+from agentcell.markup import html_text, joined, showable, tag
 from agentcell.panel import render_panel
-from agentcell.render import render_header, render_step
+from agentcell.render import BODY_LIMIT, LINE_LIMIT, cut, one_line, render_header, render_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +46,10 @@ class Source(Protocol):
 
     def now(self) -> float:
         """Seconds since the run's start."""
+
+    @property
+    def controls(self) -> wire.Controls:
+        """What the reader can do about the run, as long as it is under way."""
 
 
 class ViewModel:
@@ -108,7 +112,7 @@ class ViewModel:
                 self._now = self._source.now()
                 header = render_header(run, self._now, cost=self.cost)
                 rewrites = life.rewrites
-            self.header = header
+            self.header = {**header, **self._controls(header)}
             if rows or thoughts:
                 self._take_steps(rows, thoughts)
             if over:
@@ -136,13 +140,22 @@ class ViewModel:
             self.cost, self._ended = cost, False  # the trace panel tells costs too
         self._cost_version = version
 
+    def _controls(self, header: wire.Header) -> wire.Controls:
+        if header["status"] in ("idle", "complete"):
+            return {"stop": "none", "questions": []}
+        controls = self._source.controls
+        for question in controls["questions"]:
+            question["text"] = cut(showable(question["text"]), BODY_LIMIT)
+            question["choices"] = [one_line(choice, LINE_LIMIT) for choice in question["choices"]]
+        return controls
+
     def take_patch(self) -> wire.Patch:
         """What changed since the last patch was taken; empty when nothing did but the clock."""
         with self._lock:
             patch: wire.Patch = {}
             steps = [self.steps[step_id] for step_id in sorted(self._dirty_steps)]
             texts: list[wire.StepText] = [
-                {"id": step_id, "text": "".join(pieces)}
+                {"id": step_id, "html": "".join(pieces)}
                 for step_id, pieces in self._pieces.items()
                 if step_id not in self._dirty_steps
             ]
@@ -194,13 +207,14 @@ class ViewModel:
             piece = growth.more[: THINKING_LIMIT - shown]
             shown += len(piece)
             self._thoughts[step_id] = growth.text, shown
-            step["body"] = html_text(piece) if growth.anew else step["body"] + html_text(piece)
+            html = html_text(piece)
+            step["body"] = html if growth.anew else step["body"] + html
             if growth.length > shown:
                 step["detail"] = f"… {growth.length - shown:,} more characters"
             if growth.anew or growth.length > shown:
                 self._dirty_steps[step_id] = None
             elif piece:
-                self._pieces.setdefault(step_id, []).append(piece)
+                self._pieces.setdefault(step_id, []).append(html)
         self.steps = steps
 
     def _patch_blocks(self, patch: wire.Patch) -> None:

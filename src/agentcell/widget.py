@@ -12,7 +12,7 @@ import anywidget
 import traitlets
 
 from agentcell import wire
-from agentcell.actions import DESK
+from agentcell.actions import DESK, interrupt_kernel
 from agentcell.cost import PRICES
 from agentcell.markup import showable
 from agentcell.pacer import PACER, Pacer
@@ -86,6 +86,10 @@ class AgentCell(anywidget.AnyWidget):
     facts = Projected("", _header("facts"), "Faint words behind the title, like `2 tools · 3.1k tokens`.").tag(sync=True)
     status_line = Projected("", _header("status_line"), 'What goes on now, in one line; "" for nothing.').tag(sync=True)
     sentence = Projected("", _header("sentence"), 'Why it ended without an answer; "" when it has one.').tag(sync=True)
+    stop = Projected("none", _header("stop"), "`ready` when the reader can stop the run, `stopping` once that was asked.").tag(
+        sync=True
+    )
+    questions = Projected([], _header("questions"), "What the reader may answer now (`wire.Question`).").tag(sync=True)
     steps = Projected([], lambda cell: cell.view.steps, "All rows (`wire.Step`), the whole history.").tag(sync=True)
     blocks = Projected([], lambda cell: cell.view.blocks, "The answer as blocks of safe HTML.").tag(sync=True)
     trace = Projected("", lambda cell: cell.view.trace, 'The trace panel as safe HTML; "" until the end.').tag(sync=True)
@@ -119,7 +123,7 @@ class AgentCell(anywidget.AnyWidget):
             expand=options.expand,
         )
         _answer_on_any_shell(self.comm)
-        DESK.register(self.run_id, self)
+        self._in_kernel = DESK.register(self.run_id, self)
         self.on_msg(self._take_message)
         run.subscribe(self)
         # From the run's start to its end: a run that is never entered has no heart.
@@ -160,6 +164,16 @@ class AgentCell(anywidget.AnyWidget):
                 self.send(message)
             self._look_again()
 
+    def send_all(self) -> None:
+        """Sends all traits: what patches have brought, and what they would bring next."""
+        with self._sending:
+            self.view.refresh(prices=False)
+            self.view.take_patch()
+            for name in _PROJECTED:
+                self.bring_up_to_date(name, fresh=True)
+            self.send_state(list(wire.View.__annotations__))
+            self._look_again()
+
     def beat(self) -> None:
         """Says that the run lives, and how long it has been thinking."""
         with self._sending:
@@ -172,30 +186,36 @@ class AgentCell(anywidget.AnyWidget):
 
     # What the browser does
 
+    def hear(self) -> None:
+        """Something comes from the browser, by this thread."""
+        self.run.reach.hear()
+
     def act(self, action: dict[str, Any]) -> None:
-        """Does an action of the reader; comes from any thread."""
+        """Does an action of the reader; comes from any thread, the busy one's event loop among them, and must not keep it."""
+        run = self.run
         match action:
             case {"type": "open", "row": int() | None as row, "open": bool(is_open)}:
-                self.run.opened[row] = is_open
-            case {"type": "left"}:
-                self.left = self.run.outcome is not None
+                run.opened[row] = is_open
+            case {"type": "hello", "view": str(view)}:
+                run.reach.arrive(view)
+                self._pacer.wake(self)
+            case {"type": "left", "view": str(view)}:
+                self.left = run.outcome is not None
+                run.reach.leave(view)
+                self._pacer.wake(self)
+            case {"type": "stop", "again": True} if run.stopping and run.outcome is None:
+                interrupt_kernel()
+            case {"type": "stop"}:
+                run.stop()
+            case {"type": "answer", "question": str(question), "choice": int() | None as choice, "text": str(text)}:
+                run.questions.answer(question, choice, text)
             case {"type": "resync"}:
-                with self._sending:
-                    self._resend()
+                self.send_all()
             case _:
                 pass
 
     def _take_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         DESK.take(self.run_id, content)
-
-    def _resend(self) -> None:
-        """Sends all traits: what patches have brought, and what they would bring next."""
-        self.view.refresh(prices=False)
-        self.view.take_patch()
-        for name in _PROJECTED:
-            self.bring_up_to_date(name, fresh=True)
-        self.send_state(list(wire.View.__annotations__))
-        self._look_again()
 
     def _look_again(self) -> None:
         """Sees to it that a line which was held back is sent later, whether or not anything else happens."""
@@ -247,13 +267,17 @@ class AgentCell(anywidget.AnyWidget):
         return False
 
     def _repr_mimebundle_(self, **_options: Any) -> Any:
+        if self._in_kernel:
+            self.run.reach.expect()
         bundle = super()._repr_mimebundle_()
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**(data or {}), "text/plain": self.run.to_text(), "text/html": self.run.to_html()}, metadata
 
 
 _PROJECTED: dict[str, Projected] = {name: trait for name, trait in AgentCell.class_traits().items() if isinstance(trait, Projected)}
-_VIEWED = frozenset({"clock", "title", "facts", "status_line", "sentence", "steps", "blocks", "trace", "usage"})
+_VIEWED = frozenset(
+    {"clock", "title", "facts", "status_line", "sentence", "stop", "questions", "steps", "blocks", "trace", "usage"},
+)
 _PRICED = frozenset({"facts", "trace", "usage"})
 
 

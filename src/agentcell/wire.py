@@ -23,6 +23,7 @@ Clock: TypeAlias = Literal["running", "stopped"]
 StepKind: TypeAlias = Literal["note", "tool", "thinking", "agent"]
 StepState: TypeAlias = Literal["running", "done", "failed", "cancelled"]
 Expand: TypeAlias = Literal["auto", "open", "closed"]
+Stop: TypeAlias = Literal["none", "ready", "stopping"]
 
 
 class Step(TypedDict):
@@ -44,13 +45,30 @@ class Step(TypedDict):
     body: str
 
 
+class Question(TypedDict):
+    """A question that the reader may answer: by a button for each of `choices`, and with `words` in a field. All is plain text."""
+
+    id: str
+    text: str
+    choices: list[str]
+    words: bool
+
+
+class Controls(TypedDict):
+    """What the reader can do about the run. `stop` is `none` where no click would reach Python; then there are no questions, too."""
+
+    stop: Stop
+    questions: list[Question]
+
+
 class Header(TypedDict, total=False):
     """What stands above and around the rows; a patch carries only the keys that changed.
 
     `elapsed_seconds` is the time thought so far, at the moment of sending; while `clock` is running the browser counts on from
     there. `title` is `Reasoning` while it runs (the browser puts the time behind it), else complete, like `Thought for 12s`.
     `status_line` is the one line of what goes on now, "" for none; backticks in it mark code. `facts` is faint text like
-    `2 tools · 3.1k tokens`. `sentence` says why a run ended without an answer, "" when it has one.
+    `2 tools · 3.1k tokens`. `sentence` says why a run ended without an answer, "" when it has one. `stop` and `questions` are as in
+    `Controls`.
     """
 
     status: Status
@@ -61,13 +79,15 @@ class Header(TypedDict, total=False):
     facts: str
     status_line: str
     sentence: str
+    stop: Stop
+    questions: list[Question]
 
 
 class StepText(TypedDict):
-    """More text at the end of a thinking row's body: plain text, shown as it is."""
+    """More text at the end of a thinking row's body, as HTML."""
 
     id: int
-    text: str
+    html: str
 
 
 class Block(TypedDict):
@@ -130,6 +150,8 @@ class View(TypedDict):
     facts: str
     status_line: str
     sentence: str
+    stop: Stop
+    questions: list[Question]
     steps: list[Step]
     blocks: list[str]
     trace: str
@@ -151,22 +173,49 @@ class ResyncAction(TypedDict):
     id: str
 
 
+class HelloAction(TypedDict):
+    """Browser to Python: a view of the run is in a page; `view` names it. That this arrives shows that clicks do."""
+
+    type: Literal["hello"]
+    id: str
+    view: str
+
+
 class LeftAction(TypedDict):
     """Browser to Python: a view of the run has left the page, as it does when the final output takes its place."""
 
     type: Literal["left"]
     id: str
+    view: str
+
+
+class StopAction(TypedDict):
+    """Browser to Python: stop the run; `again` when the reader was told that it is about to stop, and presses once more."""
+
+    type: Literal["stop"]
+    id: str
+    again: bool
+
+
+class AnswerAction(TypedDict):
+    """Browser to Python: the answer to a question, by the number of a choice, or (`choice` null) in words."""
+
+    type: Literal["answer"]
+    id: str
+    question: str
+    choice: int | None
+    text: str
 
 
 class ActionContent(TypedDict):
     """What the control channel carries: one handler serves every run of the kernel, `run_id` says whose action it is."""
 
     run_id: str
-    action: OpenAction | ResyncAction | LeftAction
+    action: OpenAction | ResyncAction | HelloAction | LeftAction | StopAction | AnswerAction
 
 
 Message: TypeAlias = PatchMessage | Heartbeat
-Action: TypeAlias = OpenAction | ResyncAction | LeftAction
+Action: TypeAlias = OpenAction | ResyncAction | HelloAction | LeftAction | StopAction | AnswerAction
 
 ACTION_MESSAGE = "agentcell_action"
 """The type of the control-channel message that carries an `Action` beside the comm; content `ActionContent`."""
@@ -177,9 +226,11 @@ _ALIASES: dict[str, Any] = {
     "StepKind": StepKind,
     "StepState": StepState,
     "Expand": Expand,
+    "Stop": Stop,
 }
 _RECORDS: tuple[Any, ...] = (
     Step,
+    Question,
     Header,
     StepText,
     Block,
@@ -189,7 +240,10 @@ _RECORDS: tuple[Any, ...] = (
     View,
     OpenAction,
     ResyncAction,
+    HelloAction,
     LeftAction,
+    StopAction,
+    AnswerAction,
     ActionContent,
 )
 _UNIONS: dict[str, Any] = {"Message": Message, "Action": Action}

@@ -38,7 +38,7 @@ async def watch_beside(agent, **options):
     alone = await outcome_of(agent, None, block=Nothing())
     run = agentcell.watch("hi", display=False, **options)
     watched = await outcome_of(agent, run, block=run)
-    assert watched == alone
+    assert watched == alone, f"{watched} with agentcell, {alone} without"
     assert run.faults == {}
     assert run.unknown_events == {}
     run.result, run.raised = watched.result, watched.error

@@ -31,6 +31,9 @@ class Collector:
     def record(self, event):
         self.events.append(event)
 
+    def raise_if_stopping(self):
+        pass
+
     def new_id(self):
         self.ids += 1
         return f"id-{self.ids}"

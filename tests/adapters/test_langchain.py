@@ -7,9 +7,6 @@ import textwrap
 import threading
 
 import pytest
-from adapters.beside import watch_beside
-from adapters.langchain_agents import WAYS, boom, call, forgiving, rows, said, weather, weather_agent
-from adapters.langchain_models import asking, model
 from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_tool_call
 from langchain.agents.structured_output import ToolStrategy
@@ -23,6 +20,9 @@ from langchain_core.tracers import context as tracers
 from pydantic import BaseModel
 
 import agentcell
+from adapters.beside import watch_beside
+from adapters.langchain_agents import WAYS, boom, call, forgiving, rows, said, weather, weather_agent
+from adapters.langchain_models import asking, model
 from agentcell.events import ModelEnded, ModelStarted, Reported, TextDelta, ToolEnded, ToolProgressed, ToolStarted, Usage
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -322,7 +322,9 @@ def test_a_run_that_was_stopped_asks_no_model_and_starts_no_tool(way):
             run.stop()
             return "pressed"
 
-        return create_agent(model(asking(("press_stop", {}, "c1")), asking(("weather", {"city": "Oslo"}, "c2"))), [press_stop, weather])
+        return create_agent(
+            model(asking(("press_stop", {}, "c1")), asking(("weather", {"city": "Oslo"}, "c2"))), [press_stop, weather]
+        )
 
     run = stopped(agent, way)
     assert rows(run) == [("press_stop", "done", "pressed")]

@@ -4,9 +4,6 @@ import asyncio
 from typing import Annotated
 
 import pytest
-from adapters.beside import watch_beside
-from adapters.langchain_agents import call, rows, weather
-from adapters.langchain_models import asking, model
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -16,6 +13,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
+from adapters.beside import watch_beside
+from adapters.langchain_agents import call, rows, weather
+from adapters.langchain_models import asking, model
 from agentcell.events import AgentEnded, AgentStarted, PauseRequested, PauseResumed, ToolEnded, ToolStarted
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -197,7 +197,11 @@ def test_a_subagent_of_deepagents_is_called_by_its_name(way):
         return [one[:2] for one in await call(deep, "hi", way)]
 
     run = watched(agent)
-    assert [(step.kind, step.tool or step.text) for step in run.steps] == [("tool", "task"), ("agent", "research"), ("tool", "weather")]
+    assert [(step.kind, step.tool or step.text) for step in run.steps] == [
+        ("tool", "task"),
+        ("agent", "research"),
+        ("tool", "weather"),
+    ]
     assert [step.parent for step in run.steps] == [None, 0, 1]
     assert rows(run) == [("task", "done", "Found: 7 degrees."), ("weather", "done", "7 degrees in Oslo")]
     assert run.answer_text == "It is mild."

@@ -11,11 +11,16 @@ import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from browser.kernels import KERNELS, Kernel
 from browser.lab import BROWSERS, Lab, browser, browser_path
 from browser.server import jupyter_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext
 
 
 def _missing() -> str | None:
@@ -39,12 +44,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="package")
-def _lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def chromium() -> Iterator[BrowserContext]:
+    """The browser."""
     missing = _missing()
     if missing:
         pytest.fail(f"these tests must not be left out here, and for them is missing {missing}")
-    with jupyter_server(tmp_path_factory.mktemp("jupyter")) as server, browser() as context:
-        yield Lab(server, context)
+    with browser() as context:
+        yield context
+
+
+@pytest.fixture(scope="package")
+def _lab(tmp_path_factory: pytest.TempPathFactory, chromium: BrowserContext) -> Iterator[Lab]:
+    with jupyter_server(tmp_path_factory.mktemp("jupyter")) as server:
+        for kernel in KERNELS:
+            if kernel.is_there:
+                kernel.install(server.data)
+        yield Lab(server, chromium)
 
 
 @pytest.fixture
@@ -54,6 +69,16 @@ def jupyterlab(_lab: Lab) -> Iterator[Lab]:
     yield _lab
     _lab.close_pages()
     assert _lab.faults == []
+
+
+@pytest.fixture(params=KERNELS, ids=lambda kernel: kernel.name)
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each kernel in turn."""
+    kernel: Kernel = request.param
+    if not kernel.is_there:
+        message = f"there is no {kernel.name}: python tests/browser/bring_kernels.py"
+        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
+    return kernel
 
 
 @pytest.fixture(scope="session")

@@ -58,6 +58,15 @@ window.lab = {
     return manager.get_model(id);
   },
 
+  /** Takes one of the two roads to the kernel away: `comm` for one widget, `control` for all. */
+  async close(road, id) {
+    const refuse = () => {
+      throw new Error(`the test has closed this road: ${road}`);
+    };
+    if (road === "comm") (await lab.model(id)).comm.send = refuse;
+    else lab.kernel().sendControlMessage = refuse;
+  },
+
   heard: [],
 
   /** Keeps in `heard`, from now on, the custom messages that widgets get, and that an output was replaced. */

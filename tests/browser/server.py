@@ -17,6 +17,9 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 LAB = Path(__file__).resolve().parents[2] / "jupyter-config" / "lab.py"
+PAGES = Path(__file__).with_name("vscode")
+"""Pages and scripts that the server has below `/static`, beside its own."""
+
 START = 60
 """Seconds that a server may take to answer; two cores that others use too are slow."""
 
@@ -57,7 +60,7 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
 
     It is what `make lab` starts, but for the token: it lives for the tests only and listens on 127.0.0.1.
     """
-    port = _free_port()
+    port = free_port()
     server = Server(url=f"http://127.0.0.1:{port}", root=folder / "notebooks", data=folder / "data", log=folder / "server.log")
     server.root.mkdir(parents=True)
     environment = {**os.environ, "AGENTCELL_LAB": str(folder), "HOME": str(folder / "home")}
@@ -65,6 +68,7 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
         *(sys.executable, str(LAB), "--no-browser", f"--ServerApp.root_dir={server.root}"),
         *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
         *("--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True"),
+        *("--JupyterNotebookApp.expose_app_in_browser=True", f"--ServerApp.extra_static_paths={PAGES}"),
     ]
     with server.log.open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -95,7 +99,8 @@ def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = STA
         time.sleep(0.05)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from agentcell.adapters.ambient import run_here
 from agentcell.adapters.fields import field, text_of
 from agentcell.adapters.hearing import heard
+from agentcell.adapters.langchain_hosted import HostedTools
 from agentcell.adapters.langchain_messages import (
-    hosted_calls,
+    PARAGRAPH,
     messages_in,
     offers_of,
     private_thinking,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from agentcell.adapters.ledger import Turn
     from agentcell.run import Run
+    from agentcell.tool_call import FrameworkCall
 
 
 @dataclass(slots=True)
@@ -48,9 +50,12 @@ class _Call:
         tool: The key of the tool call that it is, or is made in; None when an agent stands between.
         place: The node of a graph that it belongs to.
         key: What the ledger knows it by.
+        thinks_at: Of a model, the place in its message of the reasoning that was heard last.
+        hosted: Of a model, the tools that its provider runs.
         structured: Of a model, whether it was asked for an object, by way of a tool that nobody runs.
         models: Of the outermost, how many models were asked.
         spoke: Of the outermost, whether a model of its own wrote something that may be the answer.
+        inside: Of a tool, what makes its own code a part of it.
     """
 
     turn: Turn
@@ -60,9 +65,12 @@ class _Call:
     tool: str | None
     place: str
     key: str
+    thinks_at: Any = None
+    hosted: HostedTools | None = None
     structured: bool = False
     models: int = 0
     spoke: bool = False
+    inside: FrameworkCall | None = None
 
     @property
     def root(self) -> _Call:
@@ -199,6 +207,7 @@ class LangChainAdapter:
             if call.tool is not None:  # a model that a tool asks speaks to that tool
                 call.turn.start_agent(call.key, call.name, agent=call.agent, inside=call.tool)
                 call.agent = call.key
+            call.hosted = HostedTools(call.turn, call.key, call.agent)
             provider = told.get("ls_provider")
             offers = offers_of(asked.get("tools"))
             call.turn.start_model(call.key, agent=call.agent, model=model, provider=provider, tools=offers)
@@ -213,9 +222,7 @@ class LangChainAdapter:
             if message is None:
                 call.turn.write(call.key, token if isinstance(token, str) else "")
             else:
-                spoken = spoken_of(message)
-                call.turn.think(call.key, spoken.thinking)
-                call.turn.write(call.key, spoken.text)
+                self._hear_piece(call, message)
         self.run.raise_if_stopping()
 
     @heard
@@ -242,6 +249,16 @@ class LangChainAdapter:
                 call.turn.end_model(call.key, error=error)
                 self._leave_model(call, error)
 
+    def _hear_piece(self, call: _Call, message: Any) -> None:
+        spoken = spoken_of(message)
+        if spoken.thinking:
+            apart = call.thinks_at not in (None, spoken.place)
+            call.thinks_at = spoken.place
+            call.turn.think(call.key, (PARAGRAPH if apart else "") + spoken.thinking)
+        call.turn.write(call.key, spoken.text)
+        if call.hosted is not None:
+            call.hosted.hear(message)
+
     def _end_model(self, call: _Call, message: Any) -> None:
         turn, told = call.turn, field(message, "response_metadata") or {}
         spoken, asked = spoken_of(message), field(message, "tool_calls") or []
@@ -250,9 +267,8 @@ class LangChainAdapter:
             turn.ask_tool(key, one["name"], one.get("args"), agent=call.agent, model=call.key)
             if call.structured:
                 turn.end_tool(key, result=one.get("args"))
-        for call_id, name, arguments, result, ok in hosted_calls(message):
-            turn.start_tool(call_id, name, arguments, agent=call.agent, model=call.key)
-            turn.end_tool(call_id, result=result if ok else None, error=None if ok else str(result))
+        if call.hosted is not None:
+            call.hosted.hear(message)
         if not spoken.thinking:
             turn.end_thinking(call.key, private_thinking(message))
         turn.end_model(
@@ -349,12 +365,15 @@ class LangChainAdapter:
             outer, call.key = call.tool, key or call.key
             call.turn.start_tool(call.key, name, arguments, agent=call.agent, inside=outer)
             call.tool = call.key
+            call.inside = call.turn.enter_tool(call.key)  # the tool runs in a copy of this context
 
     def _end_tool(self, run_id: UUID, output: Any, error: BaseException | None = None) -> None:
         with self.ledger.lock:
             call = self._calls.pop(run_id, None)
             if call is None:
                 return
+            if call.inside is not None:
+                call.inside.leave()
             waits = self._pauses.hear(call.turn, error, call.key)
             if not waits:
                 result, failure = tool_end_of(output, call.key)
@@ -362,9 +381,7 @@ class LangChainAdapter:
             if call.parent is None:
                 self._end_turn(call, None if _is_no_failure(error) else error)
 
-    def _begin(
-        self, run_id: UUID, parent_run_id: UUID | None, name: str, metadata: Mapping[str, Any] | None
-    ) -> _Call | None:
+    def _begin(self, run_id: UUID, parent_run_id: UUID | None, name: str, metadata: Mapping[str, Any] | None) -> _Call | None:
         """A call begins; None for one that is known: whoever gave the handler twice is told once."""
         if run_id in self._calls:
             return None

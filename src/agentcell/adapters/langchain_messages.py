@@ -12,15 +12,19 @@ from agentcell.events import ThinkingBlock, ToolOffer, Usage
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+PARAGRAPH = "\n\n"
+"""What stands between two blocks of reasoning."""
+
 _REASONING = ("reasoning", "thinking", "reasoning_content")
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What one message, or a piece of one, says."""
+    """What one message, or a piece of one, says; `place` is that of its last block of reasoning in the message, None for none."""
 
     text: str
     thinking: str
+    place: Any = None
 
 
 def spoken_of(message: Any) -> Spoken:
@@ -29,14 +33,15 @@ def spoken_of(message: Any) -> Spoken:
     more = field(message, "additional_kwargs") or {}
     if isinstance(content, str) and not more.get("reasoning_content"):  # most pieces of most models
         return Spoken(content, "")
-    text, thinking = [], []
+    text, thinking, place = [], [], None
     for block in blocks_of(message):
         kind = text_of(block, "type")
         if isinstance(block, str) or kind == "text":
             text.append(block if isinstance(block, str) else text_of(block, "text"))
         elif kind in _REASONING:
             thinking.append(_reasoning_in(block))
-    return Spoken("".join(text), "".join(thinking))
+            place = field(block, "index")
+    return Spoken("".join(text), PARAGRAPH.join(filter(None, thinking)), place)
 
 
 def blocks_of(message: Any) -> Sequence[Any]:
@@ -45,22 +50,13 @@ def blocks_of(message: Any) -> Sequence[Any]:
 
 
 def private_thinking(message: Any) -> tuple[ThinkingBlock, ...]:
-    """The reasoning that the provider keeps to itself."""
-    blocks = (field(block, "value") or block for block in blocks_of(message) if not isinstance(block, str))
-    hidden = sum(text_of(block, "type") == "redacted_thinking" for block in blocks)
-    return (ThinkingBlock("redacted_thinking"),) * hidden
-
-
-def hosted_calls(message: Any) -> Iterator[tuple[str, str, Mapping[str, Any], Any, bool]]:
-    """The tools that the provider ran by itself: id, name, arguments, result and whether it went well."""
-    results = {
-        text_of(block, "tool_call_id"): block for block in blocks_of(message) if text_of(block, "type") == "server_tool_result"
-    }
+    """The reasoning that the provider keeps to itself: it is hidden, or only encrypted words of it are given."""
+    hidden = 0
     for block in blocks_of(message):
-        if text_of(block, "type") == "server_tool_call":
-            result = results.get(text_of(block, "id"))
-            ok = text_of(result, "status") != "error"
-            yield text_of(block, "id"), text_of(block, "name"), field(block, "args") or {}, field(result, "output"), ok
+        told = field(block, "value") or block
+        private = text_of(field(told, "extras"), "encrypted_content") and not _reasoning_in(told)
+        hidden += text_of(told, "type") == "redacted_thinking" or bool(text_of(told, "type") == "reasoning" and private)
+    return (ThinkingBlock("redacted_thinking"),) * hidden
 
 
 def usage_of(message: Any) -> Usage | None:
@@ -72,7 +68,9 @@ def usage_of(message: Any) -> Usage | None:
     into_cache = ("cache_creation", "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
     counts = {
         "cache_read_tokens": None if "cache_read" not in read else count_of(read, "cache_read"),
-        "cache_write_tokens": sum(count_of(read, name) for name in into_cache) if any(name in read for name in into_cache) else None,
+        "cache_write_tokens": sum(count_of(read, name) for name in into_cache)
+        if any(name in read for name in into_cache)
+        else None,
         "reasoning_tokens": None if "reasoning" not in written else count_of(written, "reasoning"),
     }
     return Usage(
@@ -130,4 +128,4 @@ def _reasoning_in(block: Any) -> str:
     if words:
         return words
     parts = items_of(block, "summary")
-    return "\n\n".join(text_of(part, "text") for part in parts) or text_of(field(block, "reasoning_content"), "text")
+    return PARAGRAPH.join(text_of(part, "text") for part in parts) or text_of(field(block, "reasoning_content"), "text")

@@ -32,7 +32,7 @@ from agentcell.events import (
     TurnEnded,
     Usage,
 )
-from agentcell.tool_call import is_interruption
+from agentcell.tool_call import FrameworkCall, is_interruption, payload_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -96,12 +96,12 @@ class Ledger:
         self._turns.pop(turn.key, None)
 
     def asked(self, name: str, arguments: Mapping[str, Any], *, besides: Collection[str] = ()) -> str | None:
-        """The key of a call of this name that was asked for and that nobody runs yet, best with these arguments."""
+        """The key of a call of this name that was asked for, or waits, and that nobody runs yet; best with these arguments."""
         with self.lock:
             calls = [
                 (key, call)
                 for key, call in self.tools.items()
-                if call.name == name and call.state == "asked" and key not in besides
+                if call.name == name and call.state in ("asked", "waiting") and key not in besides
             ]
             return next((key for key, call in calls if call.arguments == arguments), calls[0][0] if calls else None)
 
@@ -360,19 +360,23 @@ class Turn:
                 known = self._new_tool(key, agent)
             elif known.state == "waiting":
                 self._ledger.resume_call(key)
-            elif known.state == "running":
+            elif known.state == "running" and (not arguments or known.arguments):
                 return
             known.state, known.turn = "running", self
             outer = self._ledger.tools.get(inside) if inside else None
             self._start_tool(known, name, arguments, model=model, parent=None if outer is None else outer.call_id)
+
+    def enter_tool(self, key: str) -> FrameworkCall | None:
+        """The code that calls this is the tool's own, up to `leave` of what it gets: what it does in the run is done inside the call."""
+        known = self._ledger.tools.get(key)
+        return None if known is None else FrameworkCall(self._run, known.call_id)
 
     def progress(self, key: str, payload: Any) -> None:
         """A tool that runs reports something."""
         with self._ledger.lock:
             known = self._ledger.tools.get(key)
             if known is not None and known.state == "running":
-                payload = {"message": payload} if isinstance(payload, str) else payload
-                self._record(ToolProgressed(call_id=known.call_id, agent_id=known.agent_id, payload=payload))
+                self._record(ToolProgressed(call_id=known.call_id, agent_id=known.agent_id, payload=payload_of(payload)))
 
     def end_tool(
         self, key: str, *, result: Any = None, error: BaseException | str | None = None, duration: float | None = None
@@ -384,6 +388,8 @@ class Turn:
                 return
             self._ledger.resume_call(key)
             known.state = "over"
+            if self.run.is_over(known.call_id):  # the tool's own code has told it
+                return
             outcome, said, kind = _verdict(error)
             self._record(
                 ToolEnded(
@@ -458,9 +464,9 @@ class Turn:
         for tool in tuple(self._ledger.tools.values()):
             if tool.turn is self and tool.state in over and agent_id in (None, tool.agent_id):
                 tool.state = "over"
-                self._record(
-                    ToolEnded(call_id=tool.call_id, agent_id=tool.agent_id, outcome="cancelled", error=_verdict(error)[1] or NO_END)
-                )
+                said = _verdict(error)[1] or NO_END
+                if not self.run.is_over(tool.call_id):
+                    self._record(ToolEnded(call_id=tool.call_id, agent_id=tool.agent_id, outcome="cancelled", error=said))
 
     def _speaking(self, key: str, agent: str) -> _Model | None:
         """The model call that says something; it begins with that, and is None when it is over."""

@@ -133,9 +133,9 @@ class PydanticAIAdapter:
         agent_run = self._runs.get(ctx.run_id)
         if agent_run is not None and call.tool_name not in agent_run.outputs:
             agent_run.turn.start_tool(
-                call.tool_call_id, call.tool_name, as_json(arguments), agent=agent_run.agent, model=agent_run.model
+                agent_run.key(call), call.tool_name, as_json(arguments), agent=agent_run.agent, model=agent_run.model
             )
-            _calling.set((self, agent_run, call.tool_call_id))
+            _calling.set((self, agent_run, agent_run.key(call)))
 
     @heard
     def end_tool(self, ctx: Any, call: Any, *, result: Any = None, error: BaseException | None = None) -> None:
@@ -146,7 +146,7 @@ class PydanticAIAdapter:
             told = result.return_value if type(result).__name__ == "ToolReturn" else result
             # These two are the framework's own, around what the tool has to say to the model.
             why = str(error) if kind in ("ToolRetryError", "ToolFailedError") else error
-            agent_run.turn.end_tool(call.tool_call_id, result=as_json(told), error=why)
+            agent_run.turn.end_tool(agent_run.key(call), result=as_json(told), error=why)
 
     @heard
     def hear(self, ctx: Any, event: Any) -> None:
@@ -195,9 +195,9 @@ def capability_class() -> Any:
             self._adapter.begin_model(ctx, request_context)
             try:
                 response = await handler(request_context)
-            except BaseException as error:
+            except Exception as error:
                 self._adapter.end_model(ctx, error=error)
-                raise
+                raise  # what is cancelled here ends with its run, which knows why
             self._adapter.end_model(ctx, response=response)
             return response
 

@@ -38,14 +38,18 @@ class AgentRun:
     said: str = ""
     newest: Any = None
 
+    def key(self, call: Any) -> str:
+        """The key of a tool call in the turn: sub-agents side by side may ask their models under the same ids."""
+        call_id = text_of(call, "tool_call_id")
+        return f"{self.agent}:{call_id}" if self.agent else call_id
+
 
 def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
     """Tells what an event of the agent run says; one of a kind that says nothing here is passed over."""
     part = field(event, "part", "result")
-    call_id = text_of(part, "tool_call_id")
     match text_of(event, "event_kind"):
         case "part_start":
-            _start_part(run, part, call_id)
+            _start_part(run, part)
         case "part_delta":
             delta = field(event, "delta")
             if text_of(delta, "part_delta_kind") == "text":
@@ -53,11 +57,11 @@ def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
             elif text_of(delta, "part_delta_kind") == "thinking":
                 run.turn.think(run.model, text_of(delta, "content_delta"), agent=run.agent)
         case "part_end":
-            _end_part(run, part, call_id)
+            _end_part(run, part)
         case "function_tool_call":
-            _ask(run, part, call_id)
+            _ask(run, part)
         case "function_tool_result":
-            _end_tool(run, part, call_id)
+            _end_tool(run, part)
         case "deferred_tool_requests":
             requests = field(event, "requests")
             for waiting in items_of(requests, "approvals"):
@@ -67,60 +71,59 @@ def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
         case "deferred_tool_results":
             results = field(event, "results")
             for answers in (field(results, "approvals"), field(results, "calls")):
-                for key in answers if isinstance(answers, Mapping) else ():
-                    ledger.resume(key)
+                for call_id in answers if isinstance(answers, Mapping) else ():
+                    ledger.resume(run.key({"tool_call_id": call_id}))
         case _:
             pass
 
 
-def _start_part(run: AgentRun, part: Any, call_id: str) -> None:
+def _start_part(run: AgentRun, part: Any) -> None:
     match text_of(part, "part_kind"):
         case "text":
             run.turn.write(run.model, text_of(part, "content"), agent=run.agent)
         case "thinking":
             run.turn.think(run.model, text_of(part, "content"), agent=run.agent)
         case "tool-call" | "builtin-tool-call" if text_of(part, "tool_name") not in run.outputs:
-            run.turn.ask_tool(call_id, text_of(part, "tool_name"), agent=run.agent, model=run.model)
+            run.turn.ask_tool(run.key(part), text_of(part, "tool_name"), agent=run.agent, model=run.model)
         case "builtin-tool-return":
-            _end_tool(run, part, call_id)
+            _end_tool(run, part)
         case _:
             pass
 
 
-def _end_part(run: AgentRun, part: Any, call_id: str) -> None:
+def _end_part(run: AgentRun, part: Any) -> None:
     match text_of(part, "part_kind"):
         case "thinking":
             run.turn.end_thinking(run.model, [_block(part)])
         case "tool-call":
-            _ask(run, part, call_id)
+            _ask(run, part)
         case "builtin-tool-call":  # the provider runs it, and waits for nobody
             run.turn.start_tool(
-                call_id, text_of(part, "tool_name"), arguments_of(field(part, "args")), agent=run.agent, model=run.model
+                run.key(part), text_of(part, "tool_name"), arguments_of(field(part, "args")), agent=run.agent, model=run.model
             )
         case _:
             pass
 
 
-def _ask(run: AgentRun, part: Any, call_id: str) -> None:
+def _ask(run: AgentRun, part: Any) -> None:
     name = text_of(part, "tool_name")
     if name not in run.outputs:
-        run.turn.ask_tool(call_id, name, arguments_of(field(part, "args")), agent=run.agent, model=run.model)
+        run.turn.ask_tool(run.key(part), name, arguments_of(field(part, "args")), agent=run.agent, model=run.model)
 
 
-def _end_tool(run: AgentRun, part: Any, call_id: str) -> None:
+def _end_tool(run: AgentRun, part: Any) -> None:
     content = field(part, "content")
     outcome = text_of(part, "outcome")
     if outcome == "denied":
-        run.turn.refuse_tool(call_id, str(content))
+        run.turn.refuse_tool(run.key(part), str(content))
     elif outcome in ("failed", "retried", "interrupted") or text_of(part, "part_kind") == "retry-prompt":
-        run.turn.end_tool(call_id, error=content if isinstance(content, str) else repr(content))
+        run.turn.end_tool(run.key(part), error=content if isinstance(content, str) else repr(content))
     else:
-        run.turn.end_tool(call_id, result=content)
+        run.turn.end_tool(run.key(part), result=content)
 
 
 def _pause(run: AgentRun, part: Any, question: str) -> None:
-    call_id = text_of(part, "tool_call_id")
-    run.turn.pause(call_id, question, call=call_id)
+    run.turn.pause(run.key(part), question, call=run.key(part))
 
 
 def _block(part: Any) -> ThinkingBlock:
@@ -204,9 +207,7 @@ class AgentEventsReader:
         tell_event(ledger, heard, event)
         if text_of(event, "event_kind") == "function_tool_call" and field(event, "args_valid") is not False:
             part = field(event, "part")
-            heard.turn.start_tool(
-                text_of(part, "tool_call_id"), text_of(part, "tool_name"), arguments_of(field(part, "args")), model=heard.model
-            )
+            heard.turn.start_tool(heard.key(part), text_of(part, "tool_name"), arguments_of(field(part, "args")), model=heard.model)
 
     def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
         """The stream is over."""
@@ -217,4 +218,4 @@ class AgentEventsReader:
 def run_usage(result: Any) -> Any:
     """The tokens of a whole agent run, which the major version before gave by a method."""
     usage = field(result, "usage")
-    return usage() if callable(usage) else usage
+    return usage if hasattr(usage, "input_tokens") else usage()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from agentcell.adapters.ag_ui import AgUiReader
 from agentcell.adapters.anthropic_messages import MessagesReader
 from agentcell.adapters.claude_agent import ClaudeMessagesReader
 from agentcell.adapters.fields import text_of
@@ -54,6 +55,7 @@ class Reader(Protocol):
 
 READERS: tuple[type[Reader], ...] = (
     AgentEventsReader,
+    AgUiReader,
     AgentStreamReader,
     ClaudeMessagesReader,
     AgentRunReader,

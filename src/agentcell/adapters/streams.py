@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentcell.adapters.fields import field, text_of
 from agentcell.adapters.reading import Reading
 from agentcell.adapters.sources import Source
+from agentcell.errors import RunStopped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
@@ -61,6 +62,7 @@ class WatchedStream:
     """
 
     def __init__(self, run: Run, source: Source) -> None:
+        self._run = run
         self._source = source
         self._edge = run.guarding("stream")
         self._reading = Reading(run, source.maker)
@@ -159,6 +161,12 @@ class WatchedStream:
         return await self._source.aleave(*error)
 
     def _begin(self) -> None:
+        try:
+            self._run.raise_if_stopping()
+        except RunStopped as error:
+            if self._begun:
+                self._end(error)
+            raise
         if not self._begun:
             self._begun = True
             if not self._source.is_agent:  # an agent says itself when it asks a model

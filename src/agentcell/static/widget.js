@@ -1,687 +1,428 @@
-/* Built from js/src by `npm run build` in js/; change it there. */
-var ACTION_MESSAGE = "agentcell_action";
-var VIEW_KEYS = ["run_id", "protocol", "seq", "task", "live_steps", "expand", "status", "outcome", "clock", "elapsed_seconds", "title", "facts", "status_line", "sentence", "steps", "blocks", "trace"];
-function newId() {
-	return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-function sendAction(model, action) {
-	attempt(() => model.send(action));
-	attempt(() => {
-		const kernel = model.widget_manager?.kernel;
-		const content = { run_id: model.get("run_id"), action };
-		kernel?.sendControlMessage?.({ header: { msg_id: newId(), session: kernel.clientId ?? "", username: kernel.username ?? "", msg_type: ACTION_MESSAGE, version: "5.3", date: (new Date()).toISOString() }, parent_header: {}, metadata: {}, content, buffers: [], channel: "control" }, false, true);
-	});
+/* Built from js/src; change it there. */
+var ACTION_MESSAGE = "agentcell_action", VIEW_KEYS = ["run_id", "protocol", "seq", "task", "live_steps", "expand", "status", "outcome", "clock", "elapsed_seconds", "title", "facts", "status_line", "sentence", "stop", "questions", "steps", "blocks", "trace"];
+function newId() { return crypto.getRandomValues(new Uint32Array(4)).join("-"); }
+function sendAction(model, act) {
+let action = { ...act, id: newId() };
+attempt(() => model.send(action)), attempt(() => {
+	let kernel = model.widget_manager?.kernel, content = { run_id: model.get("run_id"), action };
+	kernel?.sendControlMessage?.({ header: { msg_id: newId(), session: kernel.clientId ?? "", username: kernel.username ?? "", msg_type: ACTION_MESSAGE, version: "5.3", date: (new Date()).toISOString() }, parent_header: {}, metadata: {}, content, buffers: [], channel: "control" }, false, true);
+});
 }
 function attempt(send) {
-	try {
-		send();
-	} catch (error) {
-		console.debug("agentcell: one road to the kernel is closed", error);
-	}
+try { send(); } catch (error) { console.debug("agentcell: one road to the kernel is closed", error); }
 }
-var Clock = class {
-	running = false;
-	#elapsed = 0;
-	#anchor = 0;
-	#shown = 0;
-	set(elapsed, running) {
-		this.#elapsed = elapsed;
-		this.#anchor = performance.now() - elapsed * 1e3;
-		this.running = running;
-	}
-	read() {
-		if (!this.running) return this.#elapsed;
-		this.#shown = Math.max(this.#shown, (performance.now() - this.#anchor) / 1e3);
-		return this.#shown;
-	}
+var now = () => performance.now(), Clock = class {
+running = false;
+#elapsed = 0;
+#anchor = 0;
+#shown = 0;
+set(elapsed, running) { this.#elapsed = elapsed, this.#anchor = now() - elapsed * 1e3, this.running = running; }
+read() { return this.running ? (this.#shown = Math.max(this.#shown, (now() - this.#anchor) / 1e3), this.#shown) : this.#elapsed; }
 };
-var GONE = ["dead", "restarting", "autorestarting", "terminating"];
+var GONE = /dead|restarting|terminating/;
 function kernelGone(model) {
-	try {
-		const kernel = model.widget_manager?.kernel;
-		if (!kernel) return kernel === null;
-		const { status = "", connectionStatus = "connected" } = kernel;
-		return GONE.includes(status) || connectionStatus !== "connected";
-	} catch {
-		return false;
-	}
+try {
+	let kernel = model.widget_manager?.kernel;
+	if (!kernel) return kernel === null;
+	let { status = "", connectionStatus = "connected" } = kernel;
+	return GONE.test(status) || connectionStatus !== "connected";
+} catch { return false; }
 }
-function readView(model) {
-	return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)]));
-}
+function readView(model) { return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)])); }
 var NO_CHANGE = { steps: [], texts: new Map(), blocks: [] };
-var ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
-function htmlText(text) {
-	return text.replace(/[\0\ud800-\udfff]/gu, "�").replace(/[&<>"']/g, (sign) => ESCAPES[sign]);
-}
 function applyPatch(view, patch) {
-	Object.assign(view, patch.header);
-	view.trace = patch.trace ?? view.trace;
-	const steps = patch.steps ?? [];
-	for (const step of steps) {
-		if (step.id > view.steps.length) throw misfit("step", step.id);
-		view.steps[step.id] = step;
-	}
-	const ids = steps.map((step) => step.id);
-	const texts = new Map();
-	for (const { id, text } of patch.texts ?? []) {
-		const step = view.steps[id];
-		if (!step) throw misfit("text for step", id);
-		step.body += htmlText(text);
-		if (!ids.includes(id)) texts.set(id, (texts.get(id) ?? "") + text);
-	}
-	if (patch.blocks_count !== void 0) view.blocks.length = Math.min(view.blocks.length, patch.blocks_count);
-	const blocks = (patch.blocks ?? []).map((block) => setBlock(view.blocks, block));
-	for (const html of patch.blocks_added ?? []) blocks.push(view.blocks.push(html) - 1);
-	return { steps: ids, texts, blocks };
+Object.assign(view, patch.header), view.trace = patch.trace ?? view.trace;
+let steps = patch.steps ?? [];
+for (let step of steps) {
+	if (step.id > view.steps.length) throw new RangeError();
+	view.steps[step.id] = step;
+}
+let ids = steps.map((step) => step.id), texts = new Map();
+for (let { id, html } of patch.texts ?? []) {
+	let step = view.steps[id];
+	if (!step) throw new RangeError();
+	step.body += html, ids.includes(id) || texts.set(id, (texts.get(id) ?? "") + html);
+}
+patch.blocks_count !== void 0 && (view.blocks.length = Math.min(view.blocks.length, patch.blocks_count));
+let blocks = (patch.blocks ?? []).map((block) => setBlock(view.blocks, block));
+for (let html of patch.blocks_added ?? []) blocks.push(view.blocks.push(html) - 1);
+return { steps: ids, texts, blocks };
 }
 function setBlock(blocks, { id, keep, html }) {
-	const old = blocks[id];
-	if (old === void 0 || keep > old.length) throw misfit("block", id);
-	blocks[id] = old.slice(0, keep) + html;
-	return id;
+let old = blocks[id];
+if (old === void 0 || keep > old.length) throw new RangeError();
+return blocks[id] = old.slice(0, keep) + html, id;
 }
-function misfit(what, id) {
-	return new RangeError(`${what} ${id} does not fit`);
-}
-var RUNNING_SHOWN = 12;
 var Tree = class {
-	running = new Map();
-	#under = new Map();
-	#count = 0;
-	reset(steps, began) {
-		this.#under.clear();
-		this.#count = 0;
-		for (const id of this.running.keys()) if (steps[id]?.state !== "running") this.running.delete(id);
-		for (const step of steps) this.set(step, began);
+running = new Map();
+#under = new Map();
+#count = 0;
+reset(steps, began) {
+	this.#under.clear(), this.#count = 0;
+	for (let id of this.running.keys()) steps[id]?.state !== "running" && this.running.delete(id);
+	for (let step of steps) this.set(step, began);
+}
+set(step, began) {
+	if (step.id >= this.#count) {
+		this.#count = step.id + 1;
+		let siblings = this.#under.get(step.parent);
+		siblings ? siblings.push(step.id) : this.#under.set(step.parent, [step.id]);
 	}
-	set(step, began) {
-		if (step.id >= this.#count) {
-			this.#count = step.id + 1;
-			const siblings = this.#under.get(step.parent);
-			if (siblings) siblings.push(step.id);
-			else this.#under.set(step.parent, [step.id]);
-		}
-		if (step.state !== "running") this.running.delete(step.id);
-		else if (!this.running.has(step.id)) this.running.set(step.id, began(step));
-	}
-	live({ steps, live_steps }, opened) {
-		const seen = new Set();
-		const newest = (parent) => {
-			const rows = this.#under.get(parent) ?? [];
-			for (const id of rows.slice(Math.max(0, rows.length - live_steps))) add(steps, id, seen);
-		};
-		newest(null);
-		for (const id of [...this.running.keys()].slice(-RUNNING_SHOWN)) {
-			add(steps, id, seen);
-			newest(id);
-		}
-		for (const id of opened) add(steps, id, seen);
-		return inOrder(seen);
-	}
-};
-function kept({ steps, outcome, live_steps }, opened) {
-	const seen = new Set();
-	for (const id of opened) add(steps, id, seen);
-	if (outcome === "failed" || outcome === "cancelled") {
-		const bad = steps.filter((step) => step.state === "failed");
-		for (const { id } of bad.slice(Math.max(0, bad.length - live_steps))) add(steps, id, seen);
-	}
+	step.state !== "running" ? this.running.delete(step.id) : this.running.has(step.id) || this.running.set(step.id, began(step));
+}
+live({ steps, live_steps }, opened) {
+	let seen = new Set(), newest = (parent) => {
+		let rows = this.#under.get(parent) ?? [];
+		for (let id of rows.slice(Math.max(0, rows.length - live_steps))) add(steps, id, seen);
+	};
+	newest(null);
+	for (let id of [...this.running.keys()].slice(-12)) add(steps, id, seen), newest(id);
+	for (let id of opened) add(steps, id, seen);
 	return inOrder(seen);
 }
+};
+function kept({ steps, outcome, live_steps }, opened) {
+let seen = new Set();
+for (let id of opened) add(steps, id, seen);
+if (outcome === "failed" || outcome === "cancelled") {
+	let bad = steps.filter((step) => step.state === "failed");
+	for (let { id } of bad.slice(Math.max(0, bad.length - live_steps))) add(steps, id, seen);
+}
+return inOrder(seen);
+}
 function add(steps, id, seen) {
-	for (let row = steps[id]; row && !seen.has(row.id); row = row.parent === null ? void 0 : steps[row.parent]) seen.add(row.id);
+for (let row = steps[id]; row && !seen.has(row.id); row = row.parent === null ? void 0 : steps[row.parent]) seen.add(row.id);
 }
-function inOrder(ids) {
-	return [...ids].sort((a, b) => a - b);
+function inOrder(ids) { return [...ids].sort((a, b) => a - b); }
+var TICK = 250, CHECK = 1e3, SILENCE = 2e4, FIRST_RETRY = 2e3, LAST_RETRY = 3e4, Store = class {
+view;
+clock = new Clock();
+tree = new Tree();
+reader = { open: null, all: false, rows: new Set(), trace: "" };
+lost = false;
+seen = 0;
+model;
+#drawn = new Set();
+#listeners;
+#heard = now();
+#checked = 0;
+#disconnected = false;
+#timer;
+#writing = false;
+#stale = false;
+#newest = 0;
+#retry;
+constructor(model) {
+	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => { this.#disconnected = true, this.#look(); }], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
+	for (let [event, callback] of this.#listeners) model.on(event, callback);
 }
-var TICK = 250;
-var CHECK = 1e3;
-var SILENCE = 2e4;
-var FIRST_RETRY = 2e3;
-var LAST_RETRY = 3e4;
-var Store = class {
-	view;
-	clock = new Clock();
-	tree = new Tree();
-	reader = { open: null, all: false, rows: new Set(), trace: "" };
-	lost = false;
-	seen = 0;
-	model;
-	#drawn = new Set();
-	#listeners;
-	#heard = performance.now();
-	#checked = 0;
-	#disconnected = false;
-	#timer;
-	#writing = false;
-	#stale = false;
-	#newest = 0;
-	#retry;
-	constructor(model) {
-		this.model = model;
-		this.view = readView(model);
-		this.#read();
-		this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => this.#disconnect()], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
-		for (const [event, callback] of this.#listeners) model.on(event, callback);
-	}
-	dispose() {
-		for (const [event, callback] of this.#listeners) this.model.off(event, callback);
-		this.#drawn.clear();
-		this.#schedule();
-		clearTimeout(this.#retry);
-		this.#stale = false;
-	}
-	add(drawn) {
-		this.#drawn.add(drawn);
-		this.#schedule();
-	}
-	remove(drawn) {
-		this.#drawn.delete(drawn);
-		this.#schedule();
-	}
-	get shown() {
-		const { open, all } = this.reader;
-		const { expand, status } = this.view;
-		const working = status === "idle" || status === "reasoning";
-		if (open ?? (expand === "open" || expand === "auto" && working)) return all || expand === "open" ? "all" : "live";
-		return open === null && expand === "auto" ? "kept" : "none";
-	}
-	rowSeconds(step) {
-		return step.elapsed ?? Math.max(0, performance.now() - (this.tree.running.get(step.id) ?? Infinity)) / 1e3;
-	}
-	openBlock(open) {
-		this.reader.open = open;
-		this.reader.all ||= open;
-		this.#act(null, open);
-		this.#draw(null);
-	}
-	openRow(row, open) {
-		if (open) this.reader.rows.add(row);
-		else this.reader.rows.delete(row);
-		this.#act(row, open);
-		this.#draw({ ...NO_CHANGE, steps: [row] });
-	}
-	#act(row, open) {
-		const action = { type: "open", id: newId(), row, open };
-		sendAction(this.model, action);
-	}
-	#draw(change) {
-		this.#schedule();
-		for (const drawn of this.#drawn) drawn.update(change);
-	}
-	#receive(message) {
-		if (message?.type !== "patch" && message?.type !== "heartbeat") return;
-		this.#catchUp();
-		this.#heard = performance.now();
-		this.#disconnected = false;
-		const { seq } = this.view;
-		if (message.seq > this.#newest) this.#newest = message.seq;
-		let change = NO_CHANGE;
-		if (message.type === "heartbeat") this.#beat(message.elapsed_seconds);
-		else if (message.seq === seq + 1) change = this.#apply(message);
-		this.seen = this.clock.read();
-		const found = this.#judge();
-		if (change !== NO_CHANGE || found) this.#draw(change);
-		if (this.#newest > this.view.seq && this.#retry === void 0) this.#resync(FIRST_RETRY);
-	}
-	#beat(elapsed) {
-		this.view.elapsed_seconds = elapsed;
-		this.#write(["elapsed_seconds"]);
-		this.clock.set(elapsed, this.view.clock === "running");
-	}
-	#apply({ seq, patch }) {
-		const { view, model } = this;
-		view.steps = model.get("steps");
-		view.blocks = model.get("blocks");
-		let change;
-		try {
-			change = applyPatch(view, patch);
-		} catch (error) {
-			console.warn("agentcell: a patch did not fit; asking for everything", error);
-			return NO_CHANGE;
-		}
-		view.seq = seq;
-		const header = Object.keys(patch.header ?? {});
-		this.#write([...header, "seq", "trace"]);
-		for (const id of change.steps) this.tree.set(view.steps[id], () => this.#heard);
-		if (header.includes("elapsed_seconds") || header.includes("clock")) {
-			this.clock.set(view.elapsed_seconds, view.clock === "running");
-		}
-		return change;
-	}
-	#write(keys) {
-		this.#writing = true;
-		for (const key of keys) this.model.set(key, this.view[key]);
-		this.#writing = false;
-	}
-	#changed() {
-		if (this.#writing || this.#stale) return;
-		this.#stale = true;
-		queueMicrotask(() => this.#catchUp());
-	}
-	#catchUp() {
-		if (!this.#stale) return;
-		this.#stale = false;
-		this.view = readView(this.model);
-		this.#heard = performance.now();
-		this.#disconnected = false;
-		this.#read();
-		if (this.view.seq >= this.#newest) {
-			clearTimeout(this.#retry);
-			this.#retry = void 0;
-		}
-		this.#judge();
-		this.#draw(null);
-	}
-	#read() {
-		const { view, clock } = this;
-		this.#newest = Math.max(this.#newest, view.seq);
-		clock.set(view.elapsed_seconds, view.clock === "running");
-		this.seen = clock.read();
-		this.tree.reset(view.steps, (step) => performance.now() - Math.max(0, this.seen - step.started) * 1e3);
-	}
-	#resync(wait) {
-		sendAction(this.model, { type: "resync", id: newId() });
-		this.#retry = setTimeout(() => this.#resync(Math.min(wait * 2, LAST_RETRY)), wait);
-	}
-	get #underWay() {
-		return this.view.status === "reasoning" || this.view.status === "collapsed";
-	}
-	#schedule() {
-		const on = this.#drawn.size > 0 && this.#underWay;
-		if (on === (this.#timer !== void 0)) return;
-		clearInterval(this.#timer);
-		this.#timer = on ? setInterval(() => this.#tick(), TICK) : void 0;
-	}
-	#tick() {
-		const now = performance.now();
-		if (now - this.#checked >= CHECK) {
-			this.#checked = now;
-			this.#look();
-		}
-		if (!this.lost && this.clock.running) for (const drawn of this.#drawn) drawn.tick();
-	}
-	#disconnect() {
-		this.#disconnected = true;
-		this.#look();
-	}
-	#look() {
-		if (this.#judge()) this.#draw(NO_CHANGE);
-	}
-	#judge() {
-		const silent = this.clock.running && performance.now() - this.#heard > SILENCE;
-		const lost = this.#underWay && (this.#disconnected || silent || kernelGone(this.model));
-		const news = lost !== this.lost;
-		this.lost = lost;
-		return news;
-	}
+dispose() {
+	for (let [event, callback] of this.#listeners) this.model.off(event, callback);
+	this.#drawn.clear(), this.#schedule(), clearTimeout(this.#retry), this.#stale = false;
+}
+add(drawn) { this.#drawn.add(drawn), this.#schedule(); }
+remove(drawn) { this.#drawn.delete(drawn), this.#schedule(); }
+get working() { return this.view.status === "idle" || this.view.status === "reasoning"; }
+get shown() {
+	let { open, all } = this.reader, { expand } = this.view;
+	return open ?? (expand === "open" || expand === "auto" && this.working) ? all || expand === "open" ? "all" : "live" : open === null && expand === "auto" ? "kept" : "none";
+}
+rowSeconds(step) { return step.elapsed ?? Math.max(0, now() - (this.tree.running.get(step.id) ?? 1 / 0)) / 1e3; }
+openBlock(open) {
+	this.reader.open = open, this.reader.all ||= open, this.send({ type: "open", row: null, open }), this.#draw(null);
+}
+openRow(row, open) {
+	open ? this.reader.rows.add(row) : this.reader.rows.delete(row), this.send({ type: "open", row, open }), this.#draw({ ...NO_CHANGE, steps: [row] });
+}
+stop() {
+	this.send({ type: "stop", again: this.view.stop === "stopping" }), this.view.stop = "stopping", this.#draw(NO_CHANGE);
+}
+send(act) { sendAction(this.model, act); }
+#draw(change) {
+	this.#schedule();
+	for (let drawn of this.#drawn) drawn.update(change);
+}
+#receive(message) {
+	if (message?.type !== "patch" && message?.type !== "heartbeat") return;
+	this.#catchUp(), this.#hear();
+	let { seq } = this.view;
+	message.seq > this.#newest && (this.#newest = message.seq);
+	let change = NO_CHANGE;
+	message.type === "heartbeat" ? this.#beat(message.elapsed_seconds) : message.seq === seq + 1 && (change = this.#apply(message)), this.seen = this.clock.read();
+	let found = this.#judge();
+	(change !== NO_CHANGE || found) && this.#draw(change), this.#newest > this.view.seq && this.#retry === void 0 && this.#resync(FIRST_RETRY);
+}
+#hear() { this.#heard = now(), this.#disconnected = false; }
+#beat(elapsed) {
+	this.view.elapsed_seconds = elapsed, this.#write(["elapsed_seconds"]), this.clock.set(elapsed, this.view.clock === "running");
+}
+#apply({ seq, patch }) {
+	let { view, model } = this;
+	view.steps = model.get("steps"), view.blocks = model.get("blocks");
+	let change;
+	try { change = applyPatch(view, patch); } catch (error) { return console.warn("agentcell: a patch did not fit; asking for everything", error), NO_CHANGE; }
+	view.seq = seq;
+	let header = Object.keys(patch.header ?? {});
+	this.#write([...header, "seq", "trace"]);
+	for (let id of change.steps) this.tree.set(view.steps[id], () => this.#heard);
+	return patch.header && this.clock.set(view.elapsed_seconds, view.clock === "running"), change;
+}
+#write(keys) {
+	this.#writing = true;
+	for (let key of keys) this.model.set(key, this.view[key]);
+	this.#writing = false;
+}
+#changed() { this.#writing || this.#stale || (this.#stale = true, queueMicrotask(() => this.#catchUp())); }
+#catchUp() {
+	this.#stale && (this.#stale = false, this.view = readView(this.model), this.#hear(), this.#read(), this.view.seq >= this.#newest && (clearTimeout(this.#retry), this.#retry = void 0), this.#judge(), this.#draw(null));
+}
+#read() {
+	let { view, clock } = this;
+	this.#newest = Math.max(this.#newest, view.seq), clock.set(view.elapsed_seconds, view.clock === "running"), this.seen = clock.read(), this.tree.reset(view.steps, (step) => now() - Math.max(0, this.seen - step.started) * 1e3);
+}
+#resync(wait) {
+	this.send({ type: "resync" }), this.#retry = setTimeout(() => this.#resync(Math.min(wait * 2, LAST_RETRY)), wait);
+}
+get #underWay() { return this.view.status === "reasoning" || this.view.status === "collapsed"; }
+#schedule() {
+	let on = this.#drawn.size > 0 && this.#underWay;
+	on !== (this.#timer !== void 0) && (clearInterval(this.#timer), this.#timer = on ? setInterval(() => this.#tick(), TICK) : void 0);
+}
+#tick() {
+	if (now() - this.#checked >= CHECK && (this.#checked = now(), this.#look()), !this.lost && this.clock.running) for (let drawn of this.#drawn) drawn.tick();
+}
+#look() { this.#judge() && this.#draw(NO_CHANGE); }
+#judge() {
+	let silent = this.clock.running && now() - this.#heard > SILENCE, lost = this.#underWay && (this.#disconnected || silent || kernelGone(this.model)), news = lost !== this.lost;
+	return this.lost = lost, news;
+}
 };
 function make(name, className, ...children) {
-	const element = document.createElement(name);
-	if (className) element.className = className;
-	element.append(...children);
-	return element;
+let element = document.createElement(name);
+return className && (element.className = className), element.append(...children), element;
 }
 function button(className, ...children) {
-	const element = make("button", className, ...children);
-	element.type = "button";
-	return element;
+let element = make("button", className, ...children);
+return element.type = "button", element;
 }
-function words(className) {
-	return make("span", className, "");
-}
+function words(className) { return make("span", className, ""); }
 function setText(element, text) {
-	const node = element.firstChild;
-	if (node.data !== text) node.data = text;
+let node = element.firstChild;
+node.data !== text && (node.data = text);
 }
-function setWords(element, text) {
-	if (text.includes("`") || element.childElementCount) element.replaceChildren(...codeMarked(text));
-	else setText(element, text);
-}
-function codeMarked(text) {
-	return text.split(/`([^`]+)`/).map((part, place) => place % 2 ? make("code", "", part) : part);
-}
+function setWords(element, text) { text.includes("`") || element.childElementCount ? element.replaceChildren(...codeMarked(text)) : setText(element, text); }
+function codeMarked(text) { return text.split(/`([^`]+)`/).map((part, place) => place % 2 ? make("code", "", part) : part); }
 var Answer = class {
-	element = make("div", "ac-answer");
-	#placed = [];
-	update(blocks, changed) {
-		while (this.#placed.length > blocks.length) {
-			this.#placed.pop();
-			this.element.lastElementChild?.remove();
-		}
-		for (const id of changed ?? blocks.keys()) {
-			const html = blocks[id];
-			if (html === void 0 || html === this.#placed[id]) continue;
-			const block = this.element.children[id] ?? this.element.appendChild(make("div", "ac-block"));
-			block.innerHTML = html;
-			this.#placed[id] = html;
-		}
-		this.element.hidden = blocks.length === 0;
+element = make("div", "ac-answer");
+#placed = [];
+update(blocks, changed) {
+	for (; this.#placed.length > blocks.length; ) this.#placed.pop(), this.element.lastElementChild?.remove();
+	for (let id of changed ?? blocks.keys()) {
+		let html = blocks[id];
+		if (html === void 0 || html === this.#placed[id]) continue;
+		let block = this.element.children[id] ?? this.element.appendChild(make("div", "ac-block"));
+		block.innerHTML = html, this.#placed[id] = html;
 	}
+	this.element.hidden = blocks.length === 0;
+}
 };
 function clockText(seconds) {
-	const whole = Math.max(0, Math.trunc(seconds)) || 0;
-	if (whole < 60) return `${whole}s`;
-	const minutes = Math.trunc(whole / 60);
-	return minutes < 60 ? `${minutes}m ${whole % 60}s` : `${Math.trunc(minutes / 60)}h ${minutes % 60}m`;
+let whole = Math.max(0, Math.trunc(seconds)) || 0;
+if (whole < 60) return `${whole}s`;
+let minutes = Math.trunc(whole / 60);
+return minutes < 60 ? `${minutes}m ${whole % 60}s` : `${Math.trunc(minutes / 60)}h ${minutes % 60}m`;
 }
 function shortDurationText(seconds) {
-	if (!(seconds >= 0.05)) return "";
-	if (seconds >= 9.95) return clockText(seconds);
-	return `${(seconds % 1 === 0.25 ? seconds - 0.01 : seconds).toFixed(1)}s`;
+return seconds >= 0.05 ? seconds >= 9.95 ? clockText(seconds) : `${(seconds % 1 === 0.25 ? seconds - 0.01 : seconds).toFixed(1)}s` : "";
 }
-var NEAR = 16;
+var Questions = class {
+element = make("div", "ac-asks");
+#store;
+#answered;
+constructor(store, answered) { this.#store = store, this.#answered = answered; }
+update(questions) {
+	let boxes = [...this.element.children];
+	for (let box of boxes) questions.some((one) => one.id === box.name) || box.remove();
+	for (let question of questions) boxes.some((box) => box.name === question.id) || this.#ask(question);
+}
+#ask({ id, text, choices, words: words2 }) {
+	let box = make("fieldset", "", make("legend", "", text)), add2 = (label, answer2) => {
+		let element = button("", label);
+		element.onclick = answer2, box.append(element);
+	}, answer = (choice, text2 = "") => {
+		box.disabled = true, this.#store.send({ type: "answer", question: id, choice, text: text2 }), this.#answered();
+	};
+	box.name = id;
+	for (let [place, choice] of choices.entries()) add2(choice, () => answer(place));
+	if (words2) {
+		let field = make("input", ""), send = () => { field.value && answer(null, field.value); };
+		field.ariaLabel = field.placeholder = "Answer in words", field.onkeydown = ({ key, isComposing }) => { key === "Enter" && !isComposing && send(); }, box.append(field), add2("Send", send);
+	}
+	this.element.append(box);
+}
+};
 var Follow = class {
-	#list;
-	#atEnd = true;
-	constructor(list) {
-		this.#list = list;
-		list.addEventListener("scroll", () => this.#look(), { passive: true });
-	}
-	pause(act) {
-		this.#atEnd = false;
-		act();
-		this.#look();
-	}
-	start(atEnd) {
-		this.#atEnd = atEnd;
-		this.#list.scrollTop = 0;
-	}
-	keep() {
-		if (this.#atEnd) this.#list.scrollTop = this.#list.scrollHeight;
-	}
-	#look() {
-		const { scrollHeight, scrollTop, clientHeight } = this.#list;
-		this.#atEnd = scrollHeight - scrollTop - clientHeight < NEAR;
-	}
+#list;
+#atEnd = true;
+constructor(list) { this.#list = list, list.addEventListener("scroll", () => this.#look()); }
+pause(act) { this.#atEnd = false, act(), this.#look(); }
+start(atEnd) { this.#atEnd = atEnd, this.#list.scrollTop = 0; }
+keep() { this.#atEnd && (this.#list.scrollTop = this.#list.scrollHeight); }
+#look() {
+	let { scrollHeight, scrollTop, clientHeight } = this.#list;
+	this.#atEnd = scrollHeight - scrollTop - clientHeight < 16;
+}
 };
 var Row = class {
-	element;
-	#head;
-	#openable;
-	#body;
-	#placed = "";
-	#under;
-	constructor({ id, body }) {
-		this.#openable = body !== "";
-		this.element = fresh(this.#openable);
-		this.#head = this.element.firstChild;
-		this.#head.setAttribute("data-row", `${id}`);
-	}
-	update(step, seconds, open) {
-		const openable = step.body !== "";
-		this.element.className = `ac-${step.state} ac-${step.kind}`;
-		if (this.#openable !== openable) this.#behead(step.id, openable);
-		setWords(this.#head.firstChild, step.text);
-		this.tick(step, seconds);
-		if (open && openable) this.#place(step.body);
-		else if (this.#body) {
-			this.#body.remove();
-			this.#body = void 0;
-			this.#head.setAttribute("aria-expanded", "false");
-		}
-	}
-	tick(step, seconds) {
-		const time = step.elapsed !== null ? shortDurationText(seconds) : seconds >= 1 ? clockText(seconds) : "";
-		const faint = step.detail && time ? `${step.detail} · ${time}` : step.detail || time;
-		setWords(this.#head.lastChild, faint && ` ${faint}`);
-	}
-	append(text) {
-		this.#body?.append(text);
-		return this.#body !== void 0;
-	}
-	get under() {
-		this.#under ??= this.element.appendChild(make("div", "ac-under"));
-		return this.#under;
-	}
-	#behead(id, openable) {
-		const head = fresh(openable).firstChild;
-		head.setAttribute("data-row", `${id}`);
-		this.#head.replaceWith(head);
-		this.#head = head;
-		this.#openable = openable;
-	}
-	#place(html) {
-		if (this.#body && html === this.#placed) return;
-		this.#body ??= make("div", "ac-body");
-		this.#body.innerHTML = html;
-		this.#placed = html;
-		this.#head.after(this.#body);
-		this.#head.setAttribute("aria-expanded", "true");
-	}
-};
-var ROWS = [make("div", "ac-row"), button("ac-row")].map((head) => {
-	head.append(words("ac-text"), words("ac-faint"));
-	return make("li", "", head);
-});
-ROWS[1]?.firstElementChild?.setAttribute("aria-expanded", "false");
-function fresh(openable) {
-	return ROWS[+openable]?.cloneNode(true);
+element = make("li", "");
+#head;
+#openable = false;
+#body;
+#placed = "";
+#under;
+update(step, seconds, open) {
+	let openable = step.body !== "";
+	this.element.className = `ac-${step.state} ac-${step.kind}`, (!this.#head || this.#openable !== openable) && this.#behead(step.id, openable), setWords(this.#head?.firstChild, step.text), this.tick(step, seconds), open && openable ? this.#place(step.body) : this.#body && (this.#body.remove(), this.#body = void 0, this.#head?.setAttribute("aria-expanded", "false"));
 }
-var GROUP = 100;
-var FIRST_SLICE = 100;
-var SLICE = 40;
-var Rows = class {
-	element;
-	#store;
-	#earlier = button("ac-earlier", "");
-	#list = make("div", "ac-list");
-	#follow = new Follow(this.#list);
-	#rows = new Map();
-	#shown = "none";
-	#last = -1;
-	#filling;
-	constructor(store, id) {
-		this.#store = store;
-		this.element = make("div", "ac-steps", this.#earlier, this.#list);
-		this.element.id = id;
-		this.element.hidden = true;
-		this.#earlier.onclick = () => {
-			store.openBlock(true);
-			this.#list.focus({ preventScroll: true });
-		};
-		this.#list.onclick = (event) => {
-			const row = event.target.closest("button.ac-row")?.dataset.row;
-			if (row) this.#follow.pause(() => store.openRow(+row, !store.reader.rows.has(+row)));
-		};
+tick(step, seconds) {
+	let time = step.elapsed !== null ? shortDurationText(seconds) : seconds >= 1 ? clockText(seconds) : "", faint = step.detail && time ? `${step.detail} · ${time}` : step.detail || time;
+	setWords(this.#head?.lastChild, faint && ` ${faint}`);
+}
+append(html) { return this.#body?.insertAdjacentHTML("beforeend", html), this.#body !== void 0; }
+get under() { return this.#under ??= this.element.appendChild(make("div", "ac-under")), this.#under; }
+#behead(id, openable) {
+	this.#head?.remove(), this.#head = HEADS[+openable]?.cloneNode(true), this.#head.dataset.row = `${id}`, this.element.prepend(this.#head), this.#openable = openable;
+}
+#place(html) {
+	this.#body && html === this.#placed || (this.#body ??= make("div", "ac-body"), this.#body.innerHTML = html, this.#placed = html, this.#head?.after(this.#body), this.#head?.setAttribute("aria-expanded", "true"));
+}
+}, HEADS = [make("div", "ac-row"), button("ac-row")];
+for (let head of HEADS) head.append(words("ac-text"), words("ac-faint"));
+HEADS[1]?.setAttribute("aria-expanded", "false");
+var GROUP = 100, FIRST_SLICE = 100, SLICE = 40, Rows = class {
+element;
+#store;
+#earlier = button("ac-earlier", "");
+#list = make("div", "ac-list");
+#follow = new Follow(this.#list);
+#rows = new Map();
+#shown = "none";
+#last = -1;
+#filling;
+constructor(store, id) {
+	this.#store = store, this.element = make("div", "ac-steps", this.#earlier, this.#list), this.element.id = id, this.element.hidden = true, this.#earlier.onclick = () => {
+		store.openBlock(true), this.#list.focus({ preventScroll: true });
+	}, this.#list.onclick = (event) => {
+		let row = event.target.closest("button.ac-row")?.dataset.row;
+		row && this.#follow.pause(() => store.openRow(+row, !store.reader.rows.has(+row)));
+	};
+}
+update(change) {
+	let { view, tree, reader, shown } = this.#store;
+	if (shown !== this.#shown && (this.#turn(shown), change = null), shown === "none" || change && !change.steps.length && !change.texts.size) return;
+	shown === "live" ? this.#window(tree.live(view, reader.rows), change) : shown === "kept" ? this.#window(kept(view, reader.rows), change) : this.#fill(change ? change.steps : this.#rows.keys(), FIRST_SLICE);
+	for (let [id, text] of change?.texts ?? []) this.#rows.get(id)?.append(text) === false && this.#draw(id);
+	let hidden = view.steps.length - this.#rows.size;
+	this.#earlier.hidden = shown !== "live" || hidden === 0, setText(this.#earlier, `${hidden} earlier step${hidden === 1 ? "" : "s"}`), this.#follow.keep();
+}
+tick() {
+	for (let id of this.#store.tree.running.keys()) {
+		let step = this.#store.view.steps[id];
+		step && this.#rows.get(id)?.tick(step, this.#store.rowSeconds(step));
 	}
-	update(change) {
-		const { view, tree, reader, shown } = this.#store;
-		if (shown !== this.#shown) {
-			this.#turn(shown);
-			change = null;
-		}
-		if (shown === "none" || change && !change.steps.length && !change.texts.size) return;
-		if (shown === "live") this.#window(tree.live(view, reader.rows), change);
-		else if (shown === "kept") this.#window(kept(view, reader.rows), change);
-		else this.#fill(change ? change.steps : this.#rows.keys(), FIRST_SLICE);
-		for (const [id, text] of change?.texts ?? []) {
-			if (this.#rows.has(id) && !this.#rows.get(id)?.append(text)) this.#draw(id);
-		}
-		const hidden = view.steps.length - this.#rows.size;
-		this.#earlier.hidden = shown !== "live" || hidden === 0;
-		setText(this.#earlier, `${hidden} earlier step${hidden === 1 ? "" : "s"}`);
-		this.#follow.keep();
+}
+dispose() { clearTimeout(this.#filling); }
+#turn(shown) {
+	this.#shown = shown, this.#clear(), this.element.hidden = shown === "none", this.element.dataset.shown = shown, this.#list.tabIndex = shown === "all" ? 0 : -1, this.#follow.start(this.#store.working);
+}
+#window(ids, change) {
+	let wanted = new Set(ids);
+	for (let [id, row] of this.#rows) wanted.has(id) || (row.element.remove(), this.#rows.delete(id));
+	ids.some((id) => id < this.#last && !this.#rows.has(id)) && this.#clear();
+	for (let id of ids) (!change || change.steps.includes(id) || !this.#rows.has(id)) && this.#draw(id);
+}
+#fill(changed, slice) {
+	let { steps } = this.#store.view;
+	for (let id of changed) id <= this.#last && this.#draw(id);
+	clearTimeout(this.#filling);
+	let end = now() + slice;
+	for (; this.#last + 1 < steps.length; ) if (this.#draw(this.#last + 1), !(this.#last % GROUP || now() < end)) {
+		this.#filling = setTimeout(() => { this.#fill([], SLICE), this.#follow.keep(); }, 0);
+		break;
 	}
-	tick() {
-		for (const id of this.#store.tree.running.keys()) {
-			const step = this.#store.view.steps[id];
-			if (step) this.#rows.get(id)?.tick(step, this.#store.rowSeconds(step));
-		}
-	}
-	dispose() {
-		clearTimeout(this.#filling);
-	}
-	#turn(shown) {
-		const { status } = this.#store.view;
-		this.#shown = shown;
-		this.#clear();
-		this.element.hidden = shown === "none";
-		this.element.dataset.shown = shown;
-		this.#list.tabIndex = shown === "all" ? 0 : -1;
-		this.#follow.start(status === "idle" || status === "reasoning");
-	}
-	#window(ids, change) {
-		const wanted = new Set(ids);
-		for (const [id, row] of this.#rows) {
-			if (wanted.has(id)) continue;
-			row.element.remove();
-			this.#rows.delete(id);
-		}
-		if (ids.some((id) => id < this.#last && !this.#rows.has(id))) this.#clear();
-		for (const id of ids) if (!change || change.steps.includes(id) || !this.#rows.has(id)) this.#draw(id);
-	}
-	#fill(changed, slice) {
-		const { steps } = this.#store.view;
-		for (const id of changed) if (id <= this.#last) this.#draw(id);
-		clearTimeout(this.#filling);
-		const end = performance.now() + slice;
-		while (this.#last + 1 < steps.length) {
-			this.#draw(this.#last + 1);
-			if (this.#last % GROUP || performance.now() < end) continue;
-			this.#filling = setTimeout(() => {
-				this.#fill([], SLICE);
-				this.#follow.keep();
-			}, 0);
-			break;
-		}
-	}
-	#draw(id) {
-		const step = this.#store.view.steps[id];
-		if (!step) return;
-		const known = this.#rows.get(id);
-		const row = known ?? new Row(step);
-		row.update(step, this.#store.rowSeconds(step), this.#store.reader.rows.has(id));
-		if (known) return;
-		this.#rows.set(id, row);
-		this.#last = Math.max(this.#last, id);
-		const place = step.parent !== null && this.#rows.get(step.parent)?.under || this.#list;
-		let group = place.lastElementChild;
-		if (!group || group.childElementCount >= GROUP) {
-			group?.classList.add("ac-full");
-			group = place.appendChild(make("ul", "ac-group"));
-		}
-		group.append(row.element);
-	}
-	#clear() {
-		clearTimeout(this.#filling);
-		this.#list.replaceChildren();
-		this.#rows.clear();
-		this.#last = -1;
-	}
+}
+#draw(id) {
+	let step = this.#store.view.steps[id];
+	if (!step) return;
+	let known = this.#rows.get(id), row = known ?? new Row();
+	if (row.update(step, this.#store.rowSeconds(step), this.#store.reader.rows.has(id)), known) return;
+	this.#rows.set(id, row), this.#last = Math.max(this.#last, id);
+	let place = step.parent !== null && this.#rows.get(step.parent)?.under || this.#list, group = place.lastElementChild;
+	(!group || group.childElementCount >= GROUP) && (group?.classList.add("ac-full"), group = place.appendChild(make("ul", "ac-group"))), group.append(row.element);
+}
+#clear() { clearTimeout(this.#filling), this.#list.replaceChildren(), this.#rows.clear(), this.#last = -1; }
 };
-var DELAYS = [0, 0.12, 0.24, 0.6, 0.48, 0.36];
-var SIGNS = { running: "", waiting: "◆", failed: "✕", cancelled: "■", limited: "■", lost: "○" };
+var DELAYS = [0, 0.12, 0.24, 0.6, 0.48, 0.36], SIGNS = { running: "", waiting: "◆", failed: "✕", cancelled: "■", limited: "■", lost: "○" };
 function dot(delay) {
-	const element = make("i", "");
-	element.style.animationDelay = `${delay}s`;
-	return element;
+let element = make("i", "");
+return element.style.animationDelay = `${delay}s`, element;
 }
 var CellView = class {
-	#store;
-	#root = make("div", "agentcell");
-	#sign = words("");
-	#icon = make("span", "ac-icon", this.#sign, ...DELAYS.map(dot));
-	#title = words("ac-title");
-	#time = words("ac-time");
-	#header = button("ac-head", this.#icon, this.#title, this.#time);
-	#line = make("div", "ac-line");
-	#said = "";
-	#rows;
-	#answer = new Answer();
-	#trace = make("div", "");
-	#placed = "";
-	constructor(store, place) {
-		this.#store = store;
-		const id = `ac-${newId()}`;
-		this.#rows = new Rows(store, id);
-		this.#icon.ariaHidden = "true";
-		this.#header.setAttribute("aria-controls", id);
-		this.#header.onclick = () => store.openBlock(this.#header.getAttribute("aria-expanded") !== "true");
-		this.#line.setAttribute("role", "status");
-		this.#line.setAttribute("aria-live", "polite");
-		this.#root.setAttribute("role", "group");
-		this.#root.addEventListener("focusin", ({ target }) => {
-			const element = target;
-			element.toggleAttribute("data-lm-suppress-shortcuts", element.matches(":focus-visible"));
-		});
-		this.#trace.addEventListener("toggle", () => store.reader.trace = this.#trace.innerHTML, true);
-		this.#root.append(this.#header, this.#line, this.#rows.element, this.#answer.element, this.#trace);
-		this.update(null);
-		place.append(this.#root);
-		store.add(this);
-	}
-	dispose() {
-		sendAction(this.#store.model, { type: "left", id: newId() });
-		this.#store.remove(this);
-		this.#rows.dispose();
-		this.#root.remove();
-	}
-	update(change) {
-		const { view, shown } = this.#store;
-		this.#root.ariaLabel = view.task || "Agent run";
-		const state = this.#state();
-		this.#root.dataset.state = state;
-		this.#header.toggleAttribute("data-sign", state in SIGNS);
-		setText(this.#sign, SIGNS[state] ?? "");
-		this.#header.hidden = !view.title;
-		this.#header.disabled = view.steps.length === 0;
-		this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`);
-		this.#say(view.sentence || view.status_line);
-		this.#head();
-		this.#rows.update(change);
-		this.#answer.update(view.blocks, change?.blocks);
-		if (view.trace === this.#placed) return;
-		this.#placed = view.trace;
-		this.#trace.innerHTML = this.#store.reader.trace || view.trace;
-	}
-	tick() {
-		this.#head();
-		this.#rows.tick();
-	}
-	#state() {
-		const { lost, clock, view } = this.#store;
-		if (lost) return "lost";
-		if (view.status === "complete") return view.outcome ?? "answered";
-		if (clock.running) return "running";
-		return view.status === "reasoning" ? "waiting" : view.status;
-	}
-	#head() {
-		const { view, lost, seen, clock } = this.#store;
-		const state = this.#root.dataset.state;
-		let time = view.facts;
-		if (lost) time = `last seen at ${clockText(seen)}`;
-		else if (state === "running") time = clockText(clock.read());
-		else if (state === "waiting") time = `${clockText(clock.read())} thought so far`;
-		setText(this.#title, lost ? "Kernel lost" : view.title);
-		setText(this.#time, time && ` · ${time}`);
-	}
-	#say(line) {
-		if (line === this.#said) return;
-		this.#said = line;
-		this.#line.replaceChildren(...codeMarked(line));
-	}
+#store;
+#id = `ac-${newId()}`;
+#root = make("div", "agentcell");
+#sign = words("");
+#icon = make("span", "ac-icon", this.#sign, ...DELAYS.map(dot));
+#title = words("ac-title");
+#time = words("ac-time");
+#header = button("ac-head", this.#icon, this.#title, this.#time);
+#stop = button("ac-stop", "");
+#line = make("div", "ac-line");
+#questions;
+#said = "";
+#rows;
+#answer = new Answer();
+#trace = make("div", "");
+#placed = "";
+constructor(store, place) {
+	this.#store = store, this.#rows = new Rows(store, this.#id), this.#questions = new Questions(store, () => this.#header.focus({ preventScroll: true })), this.#icon.ariaHidden = "true", this.#header.setAttribute("aria-controls", this.#id), this.#header.onclick = () => store.openBlock(this.#header.getAttribute("aria-expanded") !== "true"), this.#stop.onclick = ({ detail }) => detail > 1 || store.stop(), this.#line.role = "status", this.#line.setAttribute("aria-live", "polite"), this.#root.role = "group", this.#root.addEventListener("focusin", ({ target }) => {
+		let element = target;
+		element.toggleAttribute("data-lm-suppress-shortcuts", element.matches(":focus-visible"));
+	}), this.#trace.addEventListener("toggle", () => store.reader.trace = this.#trace.innerHTML, true), this.#root.append(make("div", "ac-top", this.#header, this.#stop), this.#line, this.#questions.element, this.#rows.element, this.#answer.element, this.#trace), this.update(null), place.append(this.#root), store.add(this), store.send({ type: "hello", view: this.#id });
+}
+dispose() {
+	this.#store.send({ type: "left", view: this.#id }), this.#store.remove(this), this.#rows.dispose(), this.#root.remove();
+}
+update(change) {
+	let { view, shown, lost } = this.#store;
+	this.#root.ariaLabel = view.task || "Agent run";
+	let state = this.#state();
+	this.#root.dataset.state = state, this.#header.toggleAttribute("data-sign", state in SIGNS), setText(this.#sign, SIGNS[state] ?? ""), this.#header.hidden = !view.title, this.#header.disabled = view.steps.length === 0, this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`), this.#say(view.sentence || view.status_line), this.#head(), this.#questions.update(view.questions), this.#questions.element.hidden = lost, this.#rows.update(change), this.#answer.update(view.blocks, change?.blocks), view.trace !== this.#placed && (this.#placed = view.trace, this.#trace.innerHTML = this.#store.reader.trace || view.trace);
+}
+tick() { this.#head(), this.#rows.tick(); }
+#state() {
+	let { lost, clock, view } = this.#store;
+	return lost ? "lost" : view.status === "complete" ? view.outcome ?? "answered" : clock.running ? "running" : view.status === "reasoning" ? "waiting" : view.status;
+}
+#head() {
+	let { view, lost, seen, clock } = this.#store, state = this.#root.dataset.state, time = view.facts;
+	lost ? time = `last seen at ${clockText(seen)}` : state === "running" ? time = clockText(clock.read()) : state === "waiting" && (time = `${clockText(clock.read())} thought so far`);
+	let stopping = view.stop === "stopping";
+	setText(this.#title, lost ? "Kernel lost" : stopping ? "Stopping…" : view.title), this.#stop.hidden = lost || view.stop === "none", setText(this.#stop, stopping ? "■ Interrupt" : "■ Stop"), this.#stop.title = this.#stop.ariaLabel = stopping ? "Interrupt the kernel" : "Stop the run", setText(this.#time, time && ` · ${time}`);
+}
+#say(line) { line !== this.#said && (this.#said = line, this.#line.replaceChildren(...codeMarked(line))); }
 };
 var stores = new Set();
 function initialize({ model, signal }) {
-	const store = new Store(model);
-	stores.add(store);
-	return onEnd(signal, () => {
-		stores.delete(store);
-		store.dispose();
-	});
+let store = new Store(model);
+return stores.add(store), onEnd(signal, () => { stores.delete(store), store.dispose(); });
 }
 function render({ model, el, signal }) {
-	const steps = model.get("steps");
-	const store = [...stores].find((one) => one.model.get("steps") === steps);
-	if (!store) throw new Error("agentcell: render came before initialize, or after the model's end");
-	const view = new CellView(store, el);
-	return onEnd(signal, () => view.dispose());
+let steps = model.get("steps"), store = [...stores].find((one) => one.model.get("steps") === steps);
+if (!store) throw new Error("agentcell: render came before initialize, or after the model's end");
+let view = new CellView(store, el);
+return onEnd(signal, () => view.dispose());
 }
-function onEnd(signal, end) {
-	signal?.addEventListener("abort", end);
-	return end;
-}
+function onEnd(signal, end) { return signal?.addEventListener("abort", end), end; }
 var widget_default = { initialize, render };
 export { widget_default as default };

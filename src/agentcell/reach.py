@@ -1,0 +1,83 @@
+"""Whether what the reader does in a view reaches a run while its code is busy: known from what has come in, not from the host's name.
+
+A view says so when it opens. What came in by another thread than the one that waits comes in while that one waits; what came in by
+the same one does so only as long as that thread runs an event loop.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+GREETING = 3.0
+"""Seconds that a view has, from its display on, to say that it is there; then the console asks in its place."""
+
+
+class Reach:
+    """The views of one run that can be heard, and who waits to hear from them."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._views: set[str] = set()
+        self._threads: set[int] = set()
+        self._until = float("-inf")  # when it is too late for a view that is on its way
+        self._waiting: dict[int, Callable[[], None]] = {}
+        self._lock = threading.Lock()
+
+    def expect(self) -> None:
+        """A page was told to show the run."""
+        self._until = self._clock() + GREETING
+
+    def hear(self) -> None:
+        """Something came in from a view, by this thread."""
+        self._threads.add(threading.get_ident())
+
+    def arrive(self, view: str) -> None:
+        """A view is in a page."""
+        with self._lock:
+            self._views.add(view)
+        self.wake()
+
+    def leave(self, view: str) -> None:
+        """A view has left its page; another may come in its place, as when a host draws an output anew."""
+        with self._lock:
+            if view in self._views:
+                self._views.discard(view)
+                self._until = self._clock() + GREETING
+        self.wake()
+
+    @property
+    def seen(self) -> bool:
+        """Whether a view is in a page that can be heard."""
+        return bool(self._views)
+
+    def patience(self, *, awaiting: bool) -> float | None:
+        """How many seconds the calling thread shall wait for a view: None when one is there, 0.0 when none will come.
+
+        Args:
+            awaiting: Whether the thread's event loop goes on while it waits, so that it hears what comes in by itself.
+        """
+        with self._lock:
+            by_others = self._threads if awaiting else self._threads - {threading.get_ident()}
+            if self._views and by_others:
+                return None
+            return max(0.0, self._until - self._clock())
+
+    @contextmanager
+    def waking(self, wake: Callable[[], None]) -> Iterator[None]:
+        """Inside, `wake` is called, from any thread, whenever something may be different; it must return at once."""
+        key = id(wake)
+        self._waiting[key] = wake
+        try:
+            yield
+        finally:
+            del self._waiting[key]
+
+    def wake(self) -> None:
+        """Something is different for those who wait."""
+        for wake in tuple(self._waiting.values()):
+            wake()

@@ -1,0 +1,115 @@
+"""What a reader sees and does while a cell runs, on each release of the kernel that takes messages in another way."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from browser.kernels import Kernel
+from browser.lab import Lab, NotebookPage, expect
+from browser.notebooks import notebook
+
+BLOCKS = """\
+with agentcell.watch("Why is checkout slow?") as run:
+    with run.tool("metrics", route="/checkout") as call:
+        call.result({"points": 24})
+    while not run.opened:
+        time.sleep(0.02)
+    run.step("Somebody looks")
+    wait_at("seen")
+    run.write("Build **4121**.")
+"""
+AWAITS = """\
+import asyncio
+async with agentcell.watch("Why is checkout slow?") as run:
+    with run.tool("metrics", route="/checkout") as call:
+        call.result({"points": 24})
+    while not run.opened:
+        await asyncio.sleep(0.02)
+    run.step("Somebody looks")
+    while not pathlib.Path("seen").exists():
+        await asyncio.sleep(0.02)
+    run.write("Build **4121**.")
+"""
+
+
+@pytest.mark.parametrize("code", [BLOCKS, AWAITS], ids=["blocks", "awaits"])
+def test_a_click_reaches_python_while_the_cell_runs_and_is_kept_in_its_output(jupyterlab: Lab, kernel: Kernel, code: str):
+    page = jupyterlab.open(notebook(code, kernel=kernel.name))
+    page.run(0)
+    assert page.evaluate("__import__('ipykernel').__version__") == kernel.release
+    page.start(1)
+    check_a_click_and_the_end(page)
+
+
+def check_a_click_and_the_end(page: NotebookPage) -> None:
+    cell = page.output(1).locator(".agentcell")
+    row = cell.get_by_role("button", name="metrics")
+    row.click()
+    expect(cell.locator(".ac-text").last).to_have_text("Somebody looks")
+    assert not page.page.evaluate("() => lab.done[1]")
+    page.open_gate("seen")
+    page.finish(1)
+    assert page.evaluate("list(run.opened.items())") == [[0, True]]
+    kept = page.output(1).locator(".agentcell-snapshot")
+    expect(kept.locator("summary").first).to_have_text(re.compile("^Thought for [a-z0-9 ]+ · 1 tool$"))
+    expect(kept.locator("li > details[open]")).to_contain_text("24")
+    expect(kept.locator("strong")).to_have_text("4121")
+    expect(cell).to_have_count(0)
+    [output] = page.save().cells[1].outputs
+    assert set(output.data) == {"text/html", "text/plain"}
+
+
+WAITS = """\
+with agentcell.watch("{title}") as run:
+    with run.tool("metrics", route="/checkout") as call:
+        call.result({{"points": 24}})
+    end = time.monotonic() + {seconds}
+    while not run.opened and time.monotonic() < end:
+        time.sleep(0.02)
+    while_it_ran = list(run.opened)
+    wait_at("{title}")
+"""
+
+
+def test_each_of_the_two_roads_is_enough_where_it_is_open(jupyterlab: Lab, kernel: Kernel):
+    expected = {"control": True, "comm": kernel.subshells}
+    cells = [WAITS.format(title=road, seconds=30 if open_ else 1) for road, open_ in expected.items()]
+    page = jupyterlab.open(notebook(*cells, kernel=kernel.name))
+    page.run(0)
+    for cell, (road, comes) in enumerate(expected.items(), start=1):
+        page.start(cell)
+        row = page.output(cell).locator(".agentcell").get_by_role("button", name="metrics")
+        expect(row).to_be_visible()
+        [output] = page.outputs(cell)
+        other = {"control": "comm", "comm": "control"}[road]
+        view = output["data"]["application/vnd.jupyter.widget-view+json"]
+        page.page.evaluate("([road, id]) => lab.close(road, id)", [other, view["model_id"]])
+        row.click()
+        page.open_gate(road)
+        page.finish(cell)
+        assert page.evaluate("while_it_ran") == ([0] if comes else []), road
+        assert page.evaluate("list(run.opened)") == [0], road
+
+
+STOPPED = """\
+with agentcell.watch("It is stopped") as run:
+    run.step("Reading")
+    wait_at("gate that stays shut")
+"""
+
+
+def test_an_interrupt_leaves_the_last_state(jupyterlab: Lab, kernel: Kernel):
+    page = jupyterlab.open(notebook(STOPPED, kernel=kernel.name))
+    page.run(0)
+    page.start(1)
+    expect(page.output(1).locator(".agentcell .ac-text")).to_have_text(["Reading"])
+    page.interrupt()
+    page.finish(1)
+    kept = page.output(1).locator(".agentcell-snapshot")
+    expect(kept.locator("summary").first).to_have_text(re.compile("^■ Stopped after"))
+    expect(kept).to_contain_text("You interrupted it.")
+    shown, raised = page.save().cells[1].outputs
+    assert set(shown.data) == {"text/html", "text/plain"}
+    assert raised.ename == "KeyboardInterrupt"
