@@ -97,6 +97,16 @@ class Frameworks:
 
         return self.adapter(PydanticAIAdapter).capability
 
+    def smolagents(self: Self) -> Any:
+        """A step callback for smolagents: `CodeAgent(…, step_callbacks=[run.smolagents()])`, and one for each managed agent.
+
+        Inside the block every agent is heard anyway, and sooner; this is for `auto=False`, where `run.stream(agent.run("…", stream=True))`
+        tells more.
+        """
+        from agentcell.adapters.smolagents import SmolagentsAdapter
+
+        return self.adapter(SmolagentsAdapter).on_step
+
     def _close_adapters(self: Self, error: BaseException | None) -> None:
         """Ends what the frameworks have left open."""
         with self._adapting:

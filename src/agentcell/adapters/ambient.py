@@ -40,6 +40,7 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
     Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
     Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry"),
+    Framework("smolagents.agents", "agentcell.adapters.smolagents_hooks"),
 )
 """All of them."""
 

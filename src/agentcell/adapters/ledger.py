@@ -79,6 +79,7 @@ class Ledger:
         self.tools: dict[str, _Tool] = {}
         self.pauses: dict[str, tuple[str, str | None]] = {}  # by key: the pause's id, and the key of the call that waits
         self.waiting_agents: dict[str, str] = {}  # ids by key, of sub-agents that wait on the person
+        self.answered = False  # whether a turn answered in words of its own: those of the next are another paragraph
         self._turns: dict[str, Turn] = {}
         self.model_ids: set[str] = set()  # by which the run knows the model calls that were told from here
 
@@ -318,7 +319,9 @@ class Turn:
 
     def answer(self, text: str) -> None:
         """The agent answers in words that no model call of its own said: those of a sub-agent, or of its code."""
-        self._record(TextDelta(text=text))
+        with self._ledger.lock:
+            self._record(TextDelta(text="\n\n" * self._ledger.answered + text))
+            self._ledger.answered = True
 
     def is_over(self, key: str) -> bool:
         """Whether a model call with this key has ended."""

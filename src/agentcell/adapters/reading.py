@@ -14,6 +14,7 @@ from agentcell.adapters.openai_agents import AgentStreamReader
 from agentcell.adapters.openai_chat import ChatReader
 from agentcell.adapters.openai_responses import ResponsesReader
 from agentcell.adapters.pydantic_ai_events import AgentEventsReader
+from agentcell.adapters.smolagents import AgentRunReader
 
 if TYPE_CHECKING:
     from agentcell.run import Run
@@ -57,6 +58,7 @@ READERS: tuple[type[Reader], ...] = (
     AgUiReader,
     AgentStreamReader,
     ClaudeMessagesReader,
+    AgentRunReader,
     ChatReader,
     ResponsesReader,
     MessagesReader,
