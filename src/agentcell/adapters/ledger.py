@@ -369,7 +369,7 @@ class Turn:
     def enter_tool(self, key: str) -> FrameworkCall | None:
         """The code that calls this is the tool's own, up to `leave` of what it gets: what it does in the run is done inside the call."""
         known = self._ledger.tools.get(key)
-        return None if known is None else FrameworkCall(self._run, known.call_id)
+        return None if known is None else FrameworkCall(self.run, known.call_id)
 
     def progress(self, key: str, payload: Any) -> None:
         """A tool that runs reports something."""
