@@ -13,6 +13,7 @@ from agentcell.adapters.model_call import ModelCall
 from agentcell.adapters.openai_agents import AgentStreamReader
 from agentcell.adapters.openai_chat import ChatReader
 from agentcell.adapters.openai_responses import ResponsesReader
+from agentcell.adapters.plain_text import TextReader
 from agentcell.adapters.pydantic_ai_events import AgentEventsReader
 from agentcell.adapters.smolagents import AgentRunReader
 
@@ -63,6 +64,7 @@ READERS: tuple[type[Reader], ...] = (
     ResponsesReader,
     MessagesReader,
     GenerateContentReader,
+    TextReader,
 )
 
 
@@ -101,6 +103,12 @@ class Reading:
         for call in [reader.call for reader in self._readers] or [self._first]:
             with self._edge:
                 call.finish(error, closed=closed)
+
+    def withdraw(self) -> None:
+        """There was no request after all."""
+        with self._edge:
+            self._first.complete = True
+            self._first.finish()
 
     def _read(self, event: Any) -> None:
         kind = text_of(event, "type")
