@@ -8,6 +8,7 @@ from agentcell.adapters.ag_ui import AgUiReader
 from agentcell.adapters.anthropic_messages import MessagesReader
 from agentcell.adapters.fields import text_of
 from agentcell.adapters.google_genai import GenerateContentReader
+from agentcell.adapters.llama_index_events import WorkflowReader
 from agentcell.adapters.model_call import ModelCall
 from agentcell.adapters.openai_agents import AgentStreamReader
 from agentcell.adapters.openai_chat import ChatReader
@@ -54,6 +55,7 @@ class Reader(Protocol):
 READERS: tuple[type[Reader], ...] = (
     AgentEventsReader,
     AgUiReader,
+    WorkflowReader,
     AgentStreamReader,
     ChatReader,
     ResponsesReader,
