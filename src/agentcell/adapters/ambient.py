@@ -38,6 +38,7 @@ class Framework:
 FRAMEWORKS: tuple[Framework, ...] = (
     Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
     Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
+    Framework("llama_index.core.instrumentation", "agentcell.adapters.llama_index"),
     Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
     Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry"),
     Framework("smolagents.agents", "agentcell.adapters.smolagents_hooks"),

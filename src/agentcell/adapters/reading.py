@@ -9,6 +9,7 @@ from agentcell.adapters.anthropic_messages import MessagesReader
 from agentcell.adapters.claude_agent import ClaudeMessagesReader
 from agentcell.adapters.fields import text_of
 from agentcell.adapters.google_genai import GenerateContentReader
+from agentcell.adapters.llama_index_events import WorkflowReader
 from agentcell.adapters.model_call import ModelCall
 from agentcell.adapters.openai_agents import AgentStreamReader
 from agentcell.adapters.openai_chat import ChatReader
@@ -57,6 +58,7 @@ class Reader(Protocol):
 READERS: tuple[type[Reader], ...] = (
     AgentEventsReader,
     AgUiReader,
+    WorkflowReader,
     AgentStreamReader,
     ClaudeMessagesReader,
     AgentRunReader,
