@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from adapters.langchain_models import asking, model
 from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_tool_call
 from langchain_core.callbacks import dispatch_custom_event
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
+
+from adapters.langchain_models import asking, model
 
 WAYS = ("invoke", "stream", "ainvoke", "astream")
 MODES = ["messages", "values"]

@@ -4,9 +4,6 @@ import asyncio
 from typing import Annotated
 
 import pytest
-from adapters.beside import watch_beside
-from adapters.langchain_agents import call, rows, weather
-from adapters.langchain_models import asking, model
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -16,6 +13,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
+from adapters.beside import watch_beside
+from adapters.langchain_agents import call, rows, weather
+from adapters.langchain_models import asking, model
 from agentcell.events import AgentEnded, AgentStarted, PauseRequested, PauseResumed, ToolEnded, ToolStarted
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

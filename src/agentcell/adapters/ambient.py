@@ -35,7 +35,10 @@ class Framework:
     adapter: str
 
 
-FRAMEWORKS: tuple[Framework, ...] = (Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),)
+FRAMEWORKS: tuple[Framework, ...] = (
+    Framework("dspy", "agentcell.adapters.dspy"),
+    Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
+)
 """All of them."""
 
 

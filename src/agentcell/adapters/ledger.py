@@ -74,6 +74,7 @@ class Ledger:
         self.tools: dict[str, _Tool] = {}
         self.pauses: dict[str, tuple[str, str | None]] = {}  # by key: the pause's id, and the key of the call that waits
         self.waiting_agents: dict[str, str] = {}  # ids by key, of sub-agents that wait on the person
+        self.answered = False
         self._turns: dict[str, Turn] = {}
 
     def turn(self, key: str) -> Turn:
@@ -284,7 +285,16 @@ class Turn:
 
     def answer(self, text: str) -> None:
         """The agent answers in words that no model call of its own said: those of a sub-agent, or of its code."""
-        self._record(TextDelta(text=text))
+        with self._ledger.lock:
+            paragraph = "\n\n" if text and self._ledger.answered else ""
+            self._ledger.answered |= bool(text)
+            self._record(TextDelta(text=paragraph + text))
+
+    def tell_thought(self, text: str, *, agent: str = "") -> None:
+        """Reasoning that comes whole, behind the end of the model call that thought."""
+        if text:
+            blocks = (ThinkingBlock(content=text),)
+            self._record(ThinkingEnded(model_call_id=self._run.new_id(), agent_id=self._agents.get(agent, ""), blocks=blocks))
 
     # Tool calls
 
