@@ -65,6 +65,18 @@ class Frameworks:
 
         return processor_for(self)  # type: ignore[arg-type]  # only a Run inherits from here
 
+    def dspy(self: Self) -> Any:
+        """The callback for DSPy: `with dspy.context(callbacks=[run.dspy()]): program(question="…")`.
+
+        Inside the block it is not needed. It is the same callback each time, and what it hears twice is told once.
+
+        Raises:
+            ModuleNotFoundError: DSPy is not installed.
+        """
+        from agentcell.adapters.dspy import callback_class
+
+        return self.adapter(callback_class())
+
     def langchain(self: Self) -> Any:
         """The callback handler for LangChain, LangGraph and deepagents: `agent.invoke(..., config={"callbacks": [run.langchain()]})`.
 

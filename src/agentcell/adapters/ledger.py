@@ -320,8 +320,15 @@ class Turn:
     def answer(self, text: str) -> None:
         """The agent answers in words that no model call of its own said: those of a sub-agent, or of its code."""
         with self._ledger.lock:
-            self._record(TextDelta(text="\n\n" * self._ledger.answered + text))
-            self._ledger.answered = True
+            paragraph = "\n\n" if text and self._ledger.answered else ""
+            self._ledger.answered |= bool(text)
+            self._record(TextDelta(text=paragraph + text))
+
+    def tell_thought(self, text: str, *, agent: str = "") -> None:
+        """Reasoning that comes whole, behind the end of the model call that thought."""
+        if text:
+            blocks = (ThinkingBlock(content=text),)
+            self._record(ThinkingEnded(model_call_id=self.run.new_id(), agent_id=self._agents.get(agent, ""), blocks=blocks))
 
     def is_over(self, key: str) -> bool:
         """Whether a model call with this key has ended."""
