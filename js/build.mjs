@@ -35,7 +35,8 @@ for (const [name, entry] of [
   const text = code
     .replaceAll("/* @__PURE__ */ ", "")
     .replace(/^( {2})+/gm, (indent) => "\t".repeat(indent.length / 2))
-    .replace(block, (_, inside) => `{ ${inside.replace(/\n\t*/g, " ").trim()} }`)
+    .replace(block, (_, inside) => `{ ${inside.replace(/\n\t*/g, " ").trim().replace(/;$/, "")} }`)
+    .replace(/var widget_default = (.*);\nexport .*/, "export default $1;")
     .replace(/^\t/gm, "");
   writeFileSync(new URL(name, OUT), text);
   total += Buffer.byteLength(text);

@@ -6,7 +6,8 @@ reads only the second:
 
 * `default_setting_overrides.json`: no news and no look for updates, each of which would be a request to a website, and a theme that
   follows the browser's light or dark.
-* `page_config.json`: no check whether the front end should be built anew, which takes seconds and has nothing to build.
+* `page_config.json`: no check whether the front end should be built anew, which takes seconds and has nothing to build; and no
+  button of voila's, which is installed for the tests.
 """
 
 c = get_config()  # noqa: F821 - Jupyter gives this file the name

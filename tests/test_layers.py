@@ -75,7 +75,12 @@ ALLOWED = {
     "live_line": {"pacer", "text"},
     "terminal": {"run", "render", "snapshot", "projections", "pacer", "live_line"},
     "marimo": {"run", "snapshot", "pacer"},
-    "display": {"marimo", "run", "options", "redact", "snapshot", "pacer", "terminal", "widget", "errors", "projections"},
+    "cell_output": set(),
+    "shelf": set(),
+    "display": {
+        *("run", "options", "redact", "snapshot", "pacer", "widget", "errors", "projections"),
+        *("cell_output", "shelf", "terminal", "marimo"),
+    },
     "magic": {"display", "run"},
     "cells": {"adapters", "context", "display", "errors", "run"},
     "testing": {"events", "errors", "pacer", "recorder"},
@@ -84,7 +89,7 @@ STANDARD_LIBRARY_ONLY = {"errors", "events", "wire", "markup"}
 THIRD_PARTY = {
     "anywidget": {"widget"},
     "traitlets": {"widget"},
-    "IPython": {"display", "actions", "cells", "magic"},
+    "IPython": {"display", "cell_output", "actions", "cells", "magic"},
     "comm": {"testing"},
     "markdown_it": {"markdown", "markdown_stream"},
     "bleach": {"markdown"},

@@ -502,3 +502,60 @@ def test_a_view_that_leaves_while_the_run_goes_on_has_not_left_for_the_end(stage
     assert not stage.cell.left
     stage.act(type="left", view="v")
     assert stage.cell.left
+
+
+def ends(messages: list[dict]) -> list[dict]:
+    return [content for content in patches(messages) if content["type"] == "end"]
+
+
+END = {"type": "end", "output": {"output_type": "display_data", "data": {"text/plain": "the end"}, "metadata": {}}}
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_view_that_stays_or_comes_after_the_end_is_replaced(stage: Stage, messages: list[dict], late: bool):
+    with stage.run:
+        if not late:
+            stage.act(type="hello", view="a")
+    stage.cell.end_with(lambda: {"text/plain": "the end"})
+    if late:
+        stage.act(type="hello", view="a")
+        stage.flush()
+    assert ends(messages) == [{**END, "quiet": False}]
+
+    # Now that a page has the end, another one gets it too, but its copy of the notebook does not count as changed.
+    stage.act(type="left", view="a")
+    stage.act(type="hello", view="b")
+    stage.flush()
+    assert ends(messages) == [{**END, "quiet": False}, {**END, "quiet": True}]
+
+
+def test_nothing_is_replaced_where_no_view_is_or_the_run_keeps_its_widget(stage: Stage, messages: list[dict]):
+    with stage.run:
+        pass
+    stage.act(type="hello", view="a")
+    stage.flush()
+    stage.act(type="left", view="a")
+    stage.cell.end_with(lambda: {"text/plain": "the end"})
+    stage.flush()
+    assert ends(messages) == []
+
+
+def test_a_closed_cell_keeps_its_traits_and_shows_html(stage: Stage, messages: list[dict]):
+    with stage.run:
+        stage.run.write("The answer")
+    cell = stage.cell
+    cell.close()
+    assert [message["msg_type"] for message in messages].count("comm_close") == 2, "the widget and its layout"
+    assert (cell.status, cell.answer) == ("complete", "The answer")
+    bundle, _metadata = cell._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "text/plain"}
+    cell.flush()
+    cell.close()
+
+
+def test_a_layout_that_somebody_else_has_given_is_not_closed(stage: Stage, messages: list[dict]):
+    stage.cell.layout = type(stage.cell.layout)(width="50%")
+    with stage.run:
+        pass
+    stage.cell.close()
+    assert [message["msg_type"] for message in messages].count("comm_close") == 1

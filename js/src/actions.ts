@@ -47,10 +47,11 @@ export function sendAction(model: Model, act: Act): void {
   });
 }
 
-function attempt(send: () => void): void {
+/** Does what not every host can. */
+export function attempt(act: () => void): void {
   try {
-    send();
+    act();
   } catch (error) {
-    console.debug("agentcell: one road to the kernel is closed", error);
+    console.debug("agentcell: this host cannot do it", error);
   }
 }

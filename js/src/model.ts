@@ -10,6 +10,17 @@ export interface Kernel {
   sendControlMessage?(message: unknown, expectReply: boolean, disposeOnDone: boolean): unknown;
 }
 
+/** JupyterLab's notebook, as far as agentcell uses it; a cell that is no code has no outputs. */
+export interface Notebook {
+  dirty: boolean;
+  cells: Iterable<{ outputs?: Outputs }>;
+}
+
+export interface Outputs {
+  toJSON(): { data?: Record<string, { model_id?: string } | undefined> }[];
+  set(place: number, output: unknown): void;
+}
+
 export interface Model {
   get<K extends keyof View>(key: K): View[K];
   set<K extends keyof View>(key: K, value: View[K]): void;
@@ -17,7 +28,7 @@ export interface Model {
   off(event: string, callback: Listener): void;
   send(content: unknown): void;
   /** Jupyter hosts have one; its kernel is null once the kernel was shut down. Others (an embed, marimo) have none. */
-  widget_manager?: { kernel?: Kernel | null } | undefined;
+  widget_manager?: { kernel?: Kernel | null; context?: { model: Notebook } } | undefined;
 }
 
 export type Listener = (content: never) => void;

@@ -33,7 +33,7 @@ export function applyPatch(view: View, patch: Patch): Change {
     step.body += html;
     if (!ids.includes(id)) texts.set(id, (texts.get(id) ?? "") + html);
   }
-  if (patch.blocks_count !== undefined) view.blocks.length = Math.min(view.blocks.length, patch.blocks_count);
+  view.blocks.splice(patch.blocks_count ?? Infinity);
   const blocks = (patch.blocks ?? []).map((block) => setBlock(view.blocks, block));
   for (const html of patch.blocks_added ?? []) blocks.push(view.blocks.push(html) - 1);
   return { steps: ids, texts, blocks };

@@ -4,6 +4,7 @@ import { type Act, sendAction } from "./actions";
 import { Clock, now } from "./clock";
 import { kernelGone } from "./connection";
 import { type Listener, type Model, readView } from "./model";
+import { replaceOutputs } from "./output";
 import { applyPatch, type Change, NO_CHANGE } from "./patch";
 import { Tree } from "./tree";
 import { type Message, type PatchMessage, type Step, VIEW_KEYS, type View } from "./wire";
@@ -134,6 +135,7 @@ export class Store {
   // --- what Python says ---
 
   #receive(message: Message): void {
+    if (message?.type === "end") replaceOutputs(this.model, message);
     if (message?.type !== "patch" && message?.type !== "heartbeat") return;
     this.#catchUp();
     this.#hear();

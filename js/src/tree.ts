@@ -36,7 +36,7 @@ export class Tree {
     const seen = new Set<number>();
     const newest = (parent: number | null) => {
       const rows = this.#under.get(parent) ?? [];
-      for (const id of rows.slice(Math.max(0, rows.length - live_steps))) add(steps, id, seen);
+      for (const id of rows.slice(-live_steps || Infinity)) add(steps, id, seen);
     };
     newest(null);
     for (const id of [...this.running.keys()].slice(-RUNNING_SHOWN)) {
@@ -54,14 +54,13 @@ export function kept({ steps, outcome, live_steps }: View, opened: Iterable<numb
   for (const id of opened) add(steps, id, seen);
   if (outcome === "failed" || outcome === "cancelled") {
     const bad = steps.filter((step) => step.state === "failed");
-    for (const { id } of bad.slice(Math.max(0, bad.length - live_steps))) add(steps, id, seen);
+    for (const { id } of bad.slice(-live_steps || Infinity)) add(steps, id, seen);
   }
   return inOrder(seen);
 }
 
 function add(steps: readonly Step[], id: number, seen: Set<number>): void {
-  for (let row = steps[id]; row && !seen.has(row.id); row = row.parent === null ? undefined : steps[row.parent])
-    seen.add(row.id);
+  for (let row = steps[id]; row && !seen.has(row.id); row = steps[row.parent ?? -1]) seen.add(row.id);
 }
 
 function inOrder(ids: Set<number>): number[] {

@@ -76,6 +76,12 @@ export interface Heartbeat {
   elapsed_seconds: number;
 }
 
+export interface EndMessage {
+  type: "end";
+  output: unknown;
+  quiet: boolean;
+}
+
 export interface View {
   run_id: string;
   protocol: number;
@@ -164,5 +170,5 @@ export const VIEW_KEYS: (keyof View)[] = [
   "trace",
 ];
 
-export type Message = PatchMessage | Heartbeat;
+export type Message = PatchMessage | Heartbeat | EndMessage;
 export type Action = OpenAction | ResyncAction | HelloAction | LeftAction | StopAction | AnswerAction;

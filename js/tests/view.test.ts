@@ -2,7 +2,7 @@ import "./page";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import widget from "../src/widget";
-import type { View } from "../src/wire";
+import type { HelloAction, LeftAction, View } from "../src/wire";
 import { Host, running, step, steps } from "./host";
 import { pass, place, settled, stall } from "./page";
 
@@ -373,6 +373,17 @@ test("nothing is left when the model goes: no listeners, no timers, no elements"
   pass(60_000);
   assert.equal(page.host.sent.length, length);
   assert.throws(() => widget.render({ model: page.host.model, el: place() }), /render came/);
+});
+
+test("a view says when it comes and when it leaves, by one name", () => {
+  const page = show();
+  page.end();
+  const [hello, left] = page.host.sent as (HelloAction | LeftAction)[];
+  assert.equal(hello?.type, "hello");
+  assert.equal(left?.type, "left");
+  assert.equal(left?.view, hello?.view);
+  const { view } = show().host.sent[0] as HelloAction;
+  assert.notEqual(view, hello?.view);
 });
 
 test("without a signal, as before anywidget 0.11, the returned functions end it all", () => {

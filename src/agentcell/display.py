@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentcell.cell_output import CellOutput
 from agentcell.errors import describe, must_be_count, must_be_flag, must_be_one_of, must_be_text
 from agentcell.marimo import MarimoSurface, running_marimo
 from agentcell.options import RunOptions
@@ -14,13 +15,12 @@ from agentcell.pacer import PACER, Pacer
 from agentcell.projections.status import compose_templates, validate_templates
 from agentcell.redact import Redact, mask_secrets
 from agentcell.run import Run, Surface
+from agentcell.shelf import SHELF, Shelf
 from agentcell.snapshot import snapshot_html, snapshot_text
 from agentcell.terminal import TextSurface
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from IPython.display import DisplayHandle
 
 AGAIN = 1.0
 """Seconds after the end until the final output is sent once more: a server that was flooded may have dropped the first."""
@@ -126,43 +126,52 @@ def _in_kernel() -> bool:
 
 
 class NotebookSurface:
-    """A run in a notebook's cell: live as a widget, and at the end as HTML in its place.
+    """A run in a notebook's cell: live as a widget, and at the end as HTML in its place, in every page that shows it.
 
-    The widget is not closed, because a page that was reloaded meanwhile still asks for it.
+    A page that has run the cell is told to replace the output, by the name that Jupyter gave it. One that has not (it was reloaded
+    meanwhile, the cell was copied or moved, it is a second page on the notebook) knows no such name: there the widget does it, so it
+    is closed only when it is out of sight for long. An output that was cleared meanwhile is shown anew.
     """
 
-    def __init__(self, *, pacer: Pacer = PACER) -> None:
+    def __init__(self, *, pacer: Pacer = PACER, shelf: Shelf = SHELF) -> None:
         self._pacer = pacer
-        self._handle: DisplayHandle | None = None
+        self._shelf = shelf
+        self._output: CellOutput | None = None
 
     def open(self, run: Run) -> None:
         """Shows the widget, with an HTML and a text version beside it for where no widget can be."""
-        from IPython.display import display
-
         data, metadata = run.cell._repr_mimebundle_()
-        show: Callable[..., DisplayHandle] = display
-        self._handle = show(data, metadata=metadata, raw=True, display_id=True)
+        self._output = CellOutput(data, metadata=metadata)
         # It takes a tenth of a second: as a part of the first answer's flush it would make the pacer rest for a whole one.
         self._pacer.later(0.0, run.view.make_ready)
 
     def close(self, run: Run) -> None:
         """Puts the final output in the widget's place, now and once more a second later."""
-        if self._handle is None:
+        output = self._output
+        if output is None:
             return
-        self._show_end(run)
-        self._pacer.later(AGAIN, lambda: self._show_end_again(run))
+        data, metadata = _final(run)
+        show = output.show_anew if output.cleared or run.reach.gone else output.replace
+        output.let_go()
+        show(data, metadata=metadata)
+        self._pacer.later(AGAIN, lambda: self._settle(run, output))
 
-    def _show_end_again(self, run: Run) -> None:
+    def _settle(self, run: Run, output: CellOutput) -> None:
+        cell = run.cell
         # Where the page has said that it came, showing it once more would only close what the reader has opened in it meanwhile.
-        if not run.cell.left:
-            self._show_end(run)
+        if not cell.left:
+            data, metadata = _final(run)
+            output.replace(data, metadata=metadata)
+        if run.options.persist == "snapshot":
+            # Not before: the page that ran the cell has had the time to say that the notebook holds the end.
+            cell.end_with(lambda: _final(run)[0])
+            self._shelf.put(cell)
 
-    def _show_end(self, run: Run) -> None:
-        bundle: dict[str, Any] = {"text/html": snapshot_html(run), "text/plain": snapshot_text(run)}
-        metadata: dict[str, Any] = {}
-        if run.options.persist == "widget":
-            data, metadata = run.cell._repr_mimebundle_()
-            bundle = {**data, **bundle}
-        if self._handle is not None:
-            replace: Callable[..., None] = self._handle.update
-            replace(bundle, metadata=metadata, raw=True)
+
+def _final(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the notebook keeps of a run, and its metadata."""
+    bundle: dict[str, Any] = {"text/html": snapshot_html(run), "text/plain": snapshot_text(run)}
+    if run.options.persist == "snapshot":
+        return bundle, {}
+    data, metadata = run.cell._repr_mimebundle_()
+    return {**data, **bundle}, metadata

@@ -65,6 +65,18 @@ class Frameworks:
 
         return processor_for(self)  # type: ignore[arg-type]  # only a Run inherits from here
 
+    def dspy(self: Self) -> Any:
+        """The callback for DSPy: `with dspy.context(callbacks=[run.dspy()]): program(question="…")`.
+
+        Inside the block it is not needed. It is the same callback each time, and what it hears twice is told once.
+
+        Raises:
+            ModuleNotFoundError: DSPy is not installed.
+        """
+        from agentcell.adapters.dspy import callback_class
+
+        return self.adapter(callback_class())
+
     def langchain(self: Self) -> Any:
         """The callback handler for LangChain, LangGraph and deepagents: `agent.invoke(..., config={"callbacks": [run.langchain()]})`.
 
@@ -96,6 +108,16 @@ class Frameworks:
         from agentcell.adapters.pydantic_ai import PydanticAIAdapter
 
         return self.adapter(PydanticAIAdapter).capability
+
+    def smolagents(self: Self) -> Any:
+        """A step callback for smolagents: `CodeAgent(…, step_callbacks=[run.smolagents()])`, and one for each managed agent.
+
+        Inside the block every agent is heard anyway, and sooner; this is for `auto=False`, where `run.stream(agent.run("…", stream=True))`
+        tells more.
+        """
+        from agentcell.adapters.smolagents import SmolagentsAdapter
+
+        return self.adapter(SmolagentsAdapter).on_step
 
     def _close_adapters(self: Self, error: BaseException | None) -> None:
         """Ends what the frameworks have left open."""

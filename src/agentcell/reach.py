@@ -23,7 +23,8 @@ class Reach:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._views: set[str] = set()
-        self._threads: set[int] = set()
+        self._arrived = False
+        self._heard_by: tuple[threading.Thread, ...] = ()  # two are enough to know one that is not the one who asks
         self._until = float("-inf")  # when it is too late for a view that is on its way
         self._waiting: dict[int, Callable[[], None]] = {}
         self._lock = threading.Lock()
@@ -34,12 +35,14 @@ class Reach:
 
     def hear(self) -> None:
         """Something came in from a view, by this thread."""
-        self._threads.add(threading.get_ident())
+        thread = threading.current_thread()
+        self._heard_by = (thread, *(one for one in self._heard_by if one is not thread))[:2]
 
     def arrive(self, view: str) -> None:
         """A view is in a page."""
         with self._lock:
             self._views.add(view)
+            self._arrived = True
         self.wake()
 
     def leave(self, view: str) -> None:
@@ -52,8 +55,13 @@ class Reach:
 
     @property
     def seen(self) -> bool:
-        """Whether a view is in a page that can be heard."""
+        """Whether a view is in a page that can be heard; the page may have been reloaded since."""
         return bool(self._views)
+
+    @property
+    def gone(self) -> bool:
+        """Whether views were in a page and all have left, as they do when the reader clears the output."""
+        return self._arrived and not self._views
 
     def patience(self, *, awaiting: bool) -> float | None:
         """How many seconds the calling thread shall wait for a view: None when one is there, 0.0 when none will come.
@@ -62,8 +70,8 @@ class Reach:
             awaiting: Whether the thread's event loop goes on while it waits, so that it hears what comes in by itself.
         """
         with self._lock:
-            by_others = self._threads if awaiting else self._threads - {threading.get_ident()}
-            if self._views and by_others:
+            thread = threading.current_thread()
+            if self._views and any(awaiting or one is not thread for one in self._heard_by):
                 return None
             return max(0.0, self._until - self._clock())
 

@@ -106,6 +106,7 @@ class AgentCell(anywidget.AnyWidget):
         self.view = run.view
         self._pacer = pacer
         self.left = False
+        self._final: Callable[[], dict[str, str]] | None = None
         self._reading = threading.local()
         self._sending = threading.RLock()
         self._will_look = False
@@ -116,12 +117,15 @@ class AgentCell(anywidget.AnyWidget):
         self.view.take_patch()
         for name in _PROJECTED:
             self.bring_up_to_date(name, fresh=True)
+        run_id = uuid.uuid4().hex
         super().__init__(
-            run_id=uuid.uuid4().hex,
+            model_id=run_id,  # one name on both sides: the browser finds the views in a notebook by it
+            run_id=run_id,
             task=showable(options.task),
             live_steps=options.live_steps,
             expand=options.expand,
         )
+        self._own_layout = self.layout
         _answer_on_any_shell(self.comm)
         self._in_kernel = DESK.register(self.run_id, self)
         self.on_msg(self._take_message)
@@ -184,6 +188,28 @@ class AgentCell(anywidget.AnyWidget):
             }
             self.send(message)
 
+    # What becomes of it after the end
+
+    def end_with(self, final: Callable[[], dict[str, str]]) -> None:
+        """Has the views that are in a page, and from now on each that comes, replaced there by a bundle of HTML and text."""
+        self._final = final
+        if self.run.reach.seen:
+            self._send_end()
+
+    def _send_end(self) -> None:
+        if self._final is None:
+            return
+        output = {"output_type": "display_data", "data": self._final(), "metadata": {}}
+        message: wire.EndMessage = {"type": "end", "output": output, "quiet": self.left}
+        self.send(message)
+
+    def close(self) -> None:
+        """Ends the widget, here and in all pages; the traits stay, and what is shown of it from now on is HTML."""
+        super().close()
+        self.__dict__.pop("_repr_mimebundle_", None)  # ipywidgets takes it away, and with it the HTML
+        if self.layout is self._own_layout:
+            self.layout.close()
+
     # What the browser does
 
     def hear(self) -> None:
@@ -199,13 +225,16 @@ class AgentCell(anywidget.AnyWidget):
             case {"type": "hello", "view": str(view)}:
                 run.reach.arrive(view)
                 self._pacer.wake(self)
+                if self._final is not None:
+                    self._pacer.later(0.0, self._send_end)
             case {"type": "left", "view": str(view)}:
                 self.left = run.outcome is not None
                 run.reach.leave(view)
                 self._pacer.wake(self)
-            case {"type": "stop", "again": True} if run.stopping and run.outcome is None:
-                interrupt_kernel()
-            case {"type": "stop"}:
+            case {"type": "stop", "again": True} if run.stopping:
+                if run.outcome is None:
+                    interrupt_kernel()
+            case {"type": "stop", "again": bool()}:
                 run.stop()
             case {"type": "answer", "question": str(question), "choice": int() | None as choice, "text": str(text)}:
                 run.questions.answer(question, choice, text)
@@ -269,7 +298,7 @@ class AgentCell(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **_options: Any) -> Any:
         if self._in_kernel:
             self.run.reach.expect()
-        bundle = super()._repr_mimebundle_()
+        bundle: Any = super()._repr_mimebundle_() if self.comm is not None else {}
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**(data or {}), "text/plain": self.run.to_text(), "text/html": self.run.to_html()}, metadata
 

@@ -130,10 +130,21 @@ class Heartbeat(TypedDict):
     elapsed_seconds: float
 
 
+class EndMessage(TypedDict):
+    """Python to browser, after the end: `output` (of nbformat's form) takes the place of each view that is an output of a notebook.
+
+    `quiet` when the notebook has it already, from another page: then this page's copy of the notebook does not count as changed.
+    """
+
+    type: Literal["end"]
+    output: object
+    quiet: bool
+
+
 class View(TypedDict):
     """The synced traits: the whole view model. `body` of a thinking row is its text, escaped; `trace` is HTML, "" for none.
 
-    `run_id` names the widget's run; it differs for each widget and stays the same for its life.
+    `run_id` names the widget's run; it differs for each widget and stays the same for its life. It is the model's id, too.
     """
 
     run_id: str
@@ -214,7 +225,7 @@ class ActionContent(TypedDict):
     action: OpenAction | ResyncAction | HelloAction | LeftAction | StopAction | AnswerAction
 
 
-Message: TypeAlias = PatchMessage | Heartbeat
+Message: TypeAlias = PatchMessage | Heartbeat | EndMessage
 Action: TypeAlias = OpenAction | ResyncAction | HelloAction | LeftAction | StopAction | AnswerAction
 
 ACTION_MESSAGE = "agentcell_action"
@@ -237,6 +248,7 @@ _RECORDS: tuple[Any, ...] = (
     Patch,
     PatchMessage,
     Heartbeat,
+    EndMessage,
     View,
     OpenAction,
     ResyncAction,
@@ -284,7 +296,7 @@ def _ts(hint: Any, defining: Any = None) -> str:
         return f"{_ts(args[0])}[]"
     if hint in _RECORDS:
         return str(hint.__name__)
-    return {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}[hint]
+    return {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null", object: "unknown"}[hint]
 
 
 if __name__ == "__main__":

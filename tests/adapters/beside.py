@@ -41,7 +41,7 @@ async def watch_beside(agent, **options):
     assert watched == alone, f"{watched} with agentcell, {alone} without"
     assert run.faults == {}
     assert run.unknown_events == {}
-    run.raised = watched.error
+    run.result, run.raised = watched.result, watched.error
     return run
 
 

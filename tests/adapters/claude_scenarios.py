@@ -10,7 +10,7 @@ import asyncio
 
 import pytest
 
-from adapters.sameness import watched
+from adapters.beside import watch_beside
 from agentcell.events import AgentStarted, LimitReached, ModelEnded, ModelStarted, TextDelta, ThinkingEnded, ToolEnded, Usage
 
 INIT = {"type": "system", "subtype": "init", "session_id": "s", "model": "claude", "tools": ["Read"], "uuid": "u"}
@@ -92,7 +92,7 @@ TWO_TOOLS = [
 
 
 def hear(play, script):
-    return asyncio.run(watched(lambda run: play(run, script), auto=False))
+    return asyncio.run(watch_beside(lambda run: play(run, script), auto=False))
 
 
 def rows(run):
@@ -228,7 +228,7 @@ def test_a_call_that_is_put_off_is_a_pause_and_goes_on_as_the_same_call(play):
         before = await play(run, first)
         return before, await play(run, [assistant("m2", use(1, "Bash", command="rm")), result_of(1, "gone"), end("Done.")])
 
-    run = asyncio.run(watched(scenario, auto=False))
+    run = asyncio.run(watch_beside(scenario, auto=False))
     assert rows(run) == [("Bash", "done", None), ("Waiting on you: May `Bash` run?", "done", 0)]
 
 

@@ -4,18 +4,18 @@ import asyncio
 import json
 
 import pytest
-from adapters.beside import watch_beside
-from adapters.clients import ask, sync_client
-from adapters.langchain_agents import call, rows, said
 from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
-from shared import shared_path
 
 import agentcell
+from adapters.beside import watch_beside
+from adapters.clients import ask, sync_client
+from adapters.langchain_agents import call, rows, said
 from agentcell.events import ModelEnded, ThinkingEnded
 from agentcell.testing import ReplayServer
+from shared import shared_path
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning",

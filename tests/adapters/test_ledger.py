@@ -252,3 +252,23 @@ def test_a_call_whose_arguments_are_known_only_at_its_end_is_told_more_of_while_
     turn.start_tool("c", "weather", {"city": "Rome"})
     turn.end_tool("c", result="7")
     assert [(step.arguments, step.state) for step in run.steps] == [({"city": "Oslo"}, "done")]
+
+
+def test_the_answers_of_two_turns_in_words_of_their_own_are_two_paragraphs(run, ledger):
+    for text in ("One.", "Two."):
+        turn = ledger.turn(text)
+        turn.answer(text)
+        turn.close()
+    assert run.answer_text == "One.\n\nTwo."
+
+
+def test_all_that_was_said_so_far_adds_what_no_delta_has_told_while_the_call_goes_on(run, ledger):
+    turn = ledger.turn("t")
+    turn.write("m", "Oslo ")
+    turn.reconcile("m", text="Oslo is")
+    turn.reconcile("m", text="Oslo is")
+    turn.write("m", " mild.")
+    turn.reconcile("m", text="Oslo is")  # comes late
+    turn.end_model("m")
+    turn.reconcile("m", text="Oslo is mild, and more.")
+    assert run.answer_text == "Oslo is mild."

@@ -23,8 +23,8 @@ from openai.types.responses.response_reasoning_item import Summary
 from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
 
 import agentcell
+from adapters.beside import watch_beside
 from adapters.hearing import RECORDINGS
-from adapters.sameness import watched
 from agentcell.adapters.openai_agents import CURRENT, FAILED
 from agentcell.events import (
     AgentStarted,
@@ -117,7 +117,7 @@ async def hear(way, make_agent, given="hi", **more):
         result = await ask(run, way, make_agent(), given, **more)
         return result.final_output, [type(item).__name__ for item in result.new_items]
 
-    return await watched(scenario, auto=auto(way))
+    return await watch_beside(scenario, auto=auto(way))
 
 
 def rows(run):
@@ -230,21 +230,21 @@ async def with_approval(run, way, *, approve, through_json=False):
 
 @EVERY
 def test_a_call_that_must_be_approved_pauses_and_goes_on_as_the_same_call(way):
-    run = asyncio.run(watched(lambda run: with_approval(run, way, approve=True), auto=auto(way)))
+    run = asyncio.run(watch_beside(lambda run: with_approval(run, way, approve=True), auto=auto(way)))
     assert [row for row in rows(run) if row[0] == "delete"] == [("delete", "done", None)]
     assert all(state == "done" for _, state, _ in rows(run))
     assert run.outcome == "answered"
 
 
 def test_a_run_that_was_kept_as_json_meanwhile_goes_on_as_the_same_call():
-    run = asyncio.run(watched(lambda run: with_approval(run, "by itself", approve=True, through_json=True)))
+    run = asyncio.run(watch_beside(lambda run: with_approval(run, "by itself", approve=True, through_json=True)))
     assert rows(run) == [("delete", "done", None), ("Waiting on you: May `delete` run?", "done", 0)]
     assert run.steps[1].detail == "approve"
 
 
 @pytest.mark.parametrize("way", ["by itself", "streamed", "all"])
 def test_a_call_that_is_not_approved_is_over_and_no_failure(way):
-    run = asyncio.run(watched(lambda run: with_approval(run, way, approve=False), auto=auto(way)))
+    run = asyncio.run(watch_beside(lambda run: with_approval(run, way, approve=False), auto=auto(way)))
     assert [(state, detail) for _, state, detail in [(s.tool, s.state, s.detail) for s in run.steps]] == [
         ("cancelled", ""),
         ("done", "reject"),
@@ -260,7 +260,7 @@ def test_approval_inside_an_agent_that_is_a_tool_goes_on_under_the_same_rows():
         state.approve(result.interruptions[0])
         return (await Runner.run(boss, state)).final_output
 
-    run = asyncio.run(watched(scenario))
+    run = asyncio.run(watch_beside(scenario))
     assert rows(run) == [
         ("ask_keeper", "done", None),
         ("Assistant", "done", 0),
@@ -275,7 +275,7 @@ def test_an_error_of_the_model_ends_the_call_and_reaches_the_user(way):
         return make(ModelStep.raise_error(RuntimeError("the model is down")))
 
     run = asyncio.run(hear(way, failing))
-    assert run.came_of[0] == "raised"
+    assert run.raised is not None
     if auto(way):
         assert [(event.outcome, event.error) for event in of(run, ModelEnded)] == [("failed", "the model is down")]
 
@@ -296,7 +296,7 @@ def test_a_tool_whose_error_ends_the_run_failed_and_its_sibling_was_cancelled(wa
         return make([call("slow", 1, city="Oslo"), call("fatal", 2, city="Atlantis")], tools=[fatal, slow])
 
     run = asyncio.run(hear(way, agent))
-    assert run.came_of[0] == "raised"
+    assert run.raised is not None
     assert rows(run) == [("slow", "cancelled", None), ("fatal", "failed", None)]
     assert run.steps[1].detail == "ValueError: no such city"
 
@@ -333,7 +333,7 @@ def test_a_tool_that_hangs_is_cancelled_with_its_task(way):
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    run = asyncio.run(watched(scenario, auto=auto(way)))
+    run = asyncio.run(watch_beside(scenario, auto=auto(way)))
     assert rows(run) == [("hang", "cancelled", None)]
 
 
@@ -351,7 +351,7 @@ def test_a_stream_that_is_cancelled_leaves_nothing_open(way):
                 result.cancel()
         return names, result.is_complete
 
-    run = asyncio.run(watched(scenario, auto=auto(way)))
+    run = asyncio.run(watch_beside(scenario, auto=auto(way)))
     assert rows(run) == [("hang", "cancelled", None)]
 
 
@@ -361,7 +361,7 @@ def test_a_stream_that_is_read_late_is_still_told_once():
         await result.run_loop_task
         return [event.type async for event in result.stream_events()]
 
-    run = asyncio.run(watched(scenario))
+    run = asyncio.run(watch_beside(scenario))
     assert run.answer_text == "Oslo is mild."
     assert [state for _, state, _ in rows(run)] == ["done", "done", "failed"]
 
@@ -372,7 +372,7 @@ def test_a_stream_that_nobody_reads_is_heard_by_its_hooks():
         await result.run_loop_task
         return result.final_output
 
-    run = asyncio.run(watched(scenario))
+    run = asyncio.run(watch_beside(scenario))
     assert run.answer_text == "Oslo is mild."
 
 
@@ -383,7 +383,7 @@ def test_the_raw_generator_of_a_stream_is_heard_like_its_handle():
         return [event.type async for event in (events if run is None else run.stream(events))]
 
     for heard in (True, False):
-        run = asyncio.run(watched(scenario, auto=heard))
+        run = asyncio.run(watch_beside(scenario, auto=heard))
         assert run.answer_text == "Oslo is mild."
         assert len(of(run, ModelStarted)) == len(of(run, ModelEnded)) == 2
 
@@ -407,14 +407,14 @@ def test_the_users_own_hooks_are_called_as_without_us():
         await Runner.run(two_tools(), "hi", hooks=theirs)
         return theirs.told
 
-    run = asyncio.run(watched(scenario))
+    run = asyncio.run(watch_beside(scenario))
     assert run.steps[1].state == "done"
 
 
 @pytest.mark.parametrize("wrong", ["hooks", agents.AgentHooks()])
 def test_wrong_hooks_are_refused_as_without_us(wrong):
-    run = asyncio.run(watched(lambda run: Runner.run(two_tools(), "hi", hooks=wrong)))
-    assert run.came_of[1] is TypeError
+    run = asyncio.run(watch_beside(lambda run: Runner.run(two_tools(), "hi", hooks=wrong)))
+    assert isinstance(run.raised, TypeError)
 
 
 def test_a_hook_of_the_user_that_raises_does_what_it_does_without_us():
@@ -425,8 +425,8 @@ def test_a_hook_of_the_user_that_raises_does_what_it_does_without_us():
     async def scenario(run):
         return (await Runner.run(two_tools(), "hi", hooks=Raising())).final_output
 
-    run = asyncio.run(watched(scenario))
-    assert run.came_of[0] == "raised"
+    run = asyncio.run(watch_beside(scenario))
+    assert run.raised is not None
 
 
 def test_the_same_hooks_twice_tell_once():
@@ -434,7 +434,7 @@ def test_the_same_hooks_twice_tell_once():
         hooks = None if run is None else run.openai_agents()
         return (await Runner.run(two_tools(), "hi", hooks=hooks)).final_output
 
-    run = asyncio.run(watched(scenario))
+    run = asyncio.run(watch_beside(scenario))
     assert run.usage.total_tokens == 58
     assert len(of(run, ToolEnded)) == 2
 
@@ -444,7 +444,7 @@ def test_two_calls_in_a_row_are_two_turns_of_one_run(way):
     async def scenario(run):
         return [(await ask(run, way, two_tools())).final_output for _ in range(2)]
 
-    run = asyncio.run(watched(scenario, auto=auto(way)))
+    run = asyncio.run(watch_beside(scenario, auto=auto(way)))
     assert [row[:2] for row in rows(run)] == [("Thinking", "done"), ("weather", "done"), ("broken", "failed")] * 2
     assert run.answer_text == "Oslo is mild.\n\nOslo is mild."
     assert run.usage.total_tokens == 116
@@ -476,14 +476,14 @@ def test_agents_side_by_side_in_one_run_are_turns_of_their_own():
         agents = [make([call("weather", n, city=city)], [assistant_message(city)]) for n, city in enumerate(("Oslo", "Rome"))]
         return [result.final_output for result in await asyncio.gather(*(Runner.run(agent, "hi") for agent in agents))]
 
-    run = asyncio.run(watched(scenario))
+    run = asyncio.run(watch_beside(scenario))
     assert sorted(step.arguments["city"] for step in run.steps) == ["Oslo", "Rome"]
     assert all(step.state == "done" for step in run.steps)
 
 
 def test_without_auto_and_hooks_nothing_is_heard():
-    run = asyncio.run(watched(lambda run: Runner.run(two_tools(), "hi", max_turns=1), auto=False))
-    assert run.came_of[0] == "raised"
+    run = asyncio.run(watch_beside(lambda run: Runner.run(two_tools(), "hi", max_turns=1), auto=False))
+    assert run.raised is not None
     assert run.steps == ()
 
 
@@ -514,8 +514,8 @@ def test_run_sync_inside_a_loop_is_refused_as_without_us():
     async def scenario(run):
         return Runner.run_sync(two_tools(), "hi")
 
-    run = asyncio.run(watched(scenario))
-    assert run.came_of[1] is RuntimeError
+    run = asyncio.run(watch_beside(scenario))
+    assert isinstance(run.raised, RuntimeError)
     assert run.steps == ()
 
 
@@ -524,9 +524,9 @@ def test_the_limit_of_turns_is_told():
         return make(*[[call("weather", n, city="Oslo")] for n in range(3)])
 
     run = asyncio.run(hear("by itself", looping, max_turns=2))
-    assert run.came_of[0] == "raised"
-    assert [event.kind for event in of(run, LimitReached)] == ["turns"]
-    assert run.outcome == "limited"
+    assert run.raised is not None
+    assert [(event.kind, event.limit) for event in of(run, LimitReached)] == [("turns", 2)]
+    assert rows(run)[-1] == ("Reached the limit of turns", "done", None)
 
 
 def test_what_a_tool_gives_as_the_whole_answer_is_the_answer():
@@ -569,7 +569,7 @@ def test_the_sdks_own_models_stream_word_by_word(kind, recording, way):
                 agent = Agent("A", model=model("m", client), model_settings=ModelSettings(include_usage=True))
                 return (await ask(run, way, agent)).final_output
 
-    run = asyncio.run(watched(scenario))
-    assert run.came_of == ("returned", run.answer_text)
+    run = asyncio.run(watch_beside(scenario))
+    assert run.result == run.answer_text
     assert "".join(event.text for event in of(run, TextDelta)) == run.answer_text
     assert run.usage.total_tokens

@@ -565,3 +565,39 @@ def test_an_error_event_belongs_to_the_stream_that_is_being_read():
     start = {"type": "message_start", "message": {"id": "m", "model": "tiny"}}
     list(watch_stream(run, [start, {"type": "error", "error": {"type": "api_error", "message": "Oh no"}}]))
     assert ended(run) == ("failed", "Oh no")
+
+
+def test_plain_strings_are_the_text_of_a_model_call():
+    run = Collector()
+    assert list(watch_stream(run, iter(["Oslo ", "", "is mild."]))) == ["Oslo ", "", "is mild."]
+    assert [type(event) for event in run.events] == [ModelStarted, TextDelta, TextDelta, ModelEnded]
+    assert (run.text, run.end.outcome, run.unknown) == ("Oslo is mild.", "done", [])
+
+
+def test_async_strings_are_the_text_of_a_model_call():
+    async def words():
+        yield "Oslo "
+        yield "is mild."
+
+    async def listen():
+        return [word async for word in watch_stream(run, words())]
+
+    run = Collector()
+    assert asyncio.run(listen()) == ["Oslo ", "is mild."]
+    assert (run.text, run.end.outcome) == ("Oslo is mild.", "done")
+
+
+def test_strings_that_break_off_by_an_error_are_a_failed_call():
+    def words():
+        yield "Oslo "
+        raise ValueError("the socket is gone")
+
+    run = Collector()
+    with pytest.raises(ValueError, match="gone"):
+        list(watch_stream(run, words()))
+    assert (run.end.outcome, run.end.error) == ("failed", "ValueError: the socket is gone")
+
+
+def test_a_string_alone_is_no_stream():
+    with pytest.raises(TypeError, match="Is stream=True missing"):
+        watch_stream(Collector(), "Oslo is mild.")

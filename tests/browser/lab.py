@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import nbformat
 from nbformat import NotebookNode
 
-from browser.server import Server
+from browser.server import Server, wait_until
 
 try:
     from playwright.sync_api import expect, sync_playwright
@@ -81,6 +81,7 @@ class Lab:
         kernel: bool = True,
         theme: Literal["light", "dark"] = "light",
         host: Literal["lab", "notebook"] = "lab",
+        busy: bool = False,
     ) -> NotebookPage:
         """Opens a notebook in a page of its own, and returns when it can be used.
 
@@ -90,6 +91,7 @@ class Lab:
             kernel: False opens it without a kernel, as where nobody can run it; in JupyterLab only.
             theme: What the browser asks pages to look like.
             host: Whether JupyterLab or Notebook 7 shows it.
+            busy: Whether its kernel is at work already, and cannot say that it is there.
         """
         if isinstance(what, Path):
             path = what
@@ -106,7 +108,7 @@ class Lab:
         # A workspace for each page: a second page in one and the same would be sent to another address.
         place = f"lab/workspaces/{next(self._numbers)}/tree" if host == "lab" else "notebooks"
         page.goto(f"{self.server.url}/{place}/{path.relative_to(self.server.root)}")
-        page.wait_for_function("(kernel) => lab.isOpen(kernel)", arg=kernel)
+        page.wait_for_function("(open) => lab[open]()", arg="isOpen" if kernel and not busy else "isShown")
         opened = NotebookPage(lab=self, page=page, path=path)
         self.pages.append(opened)
         return opened
@@ -154,6 +156,10 @@ class NotebookPage:
         """Waits until a cell that was started has been run."""
         self.wait("(cell) => lab.done[cell]", cell)
 
+    def is_running(self, cell: int) -> bool:
+        """Whether a cell that was started still runs."""
+        return not self.page.evaluate("(cell) => lab.done[cell]", cell)
+
     def run(self, *cells: int) -> None:
         """Runs cells, one after the other."""
         for cell in cells:
@@ -183,6 +189,20 @@ class NotebookPage:
     def is_trusted(self) -> bool:
         """Whether JupyterLab shows what only trusted outputs may."""
         return bool(self.page.evaluate("() => lab.isTrusted()"))
+
+    def command(self, name: str, cell: int) -> None:
+        """Does what a menu does, with this cell as the active one; `name` is JupyterLab's own for it."""
+        self.page.evaluate("([name, cell]) => lab.command(name, cell)", [name, cell])
+
+    def reload(self) -> None:
+        """Reloads the page, whatever is not saved, and returns when the notebook is shown again; its kernel may be busy."""
+        self.page.once("dialog", lambda dialog: dialog.accept())
+        self.page.reload()
+        self.wait("() => window.lab && lab.isShown()")
+
+    def is_changed(self) -> bool:
+        """Whether the notebook has changes that are not in the file."""
+        return bool(self.page.evaluate("() => lab.isChanged()"))
 
     def interrupt(self) -> None:
         """Interrupts the kernel, as the menu does."""
@@ -215,6 +235,10 @@ class NotebookPage:
         """The value of a Python expression in the kernel, brought over as JSON; only between two cells."""
         value = self.page.evaluate("(expression) => lab.evaluate(expression)", f"__import__('json').dumps({expression})")
         return json.loads(ast.literal_eval(value))
+
+    def settle(self) -> None:
+        """Waits until Python has nothing more to send: the end is sent once more after a second, unless a page says that it came."""
+        wait_until(lambda: bool(self.evaluate('__import__("agentcell.pacer").pacer.PACER._timers == []')), "all is sent")
 
     def model(self, model_id: str) -> JSHandle:
         """A widget's model in the page."""

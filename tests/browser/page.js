@@ -10,10 +10,14 @@ window.lab = {
     return lab.panel()?.sessionContext.session?.kernel ?? null;
   },
 
-  isOpen(withKernel) {
-    const panel = lab.panel();
-    if (!panel?.context.isReady || !document.querySelector(".jp-Notebook .jp-Cell")) return false;
-    return !withKernel || (lab.kernel()?.status === "idle" && lab.kernel().connectionStatus === "connected");
+  /** Whether the notebook is there. */
+  isShown() {
+    return Boolean(lab.panel()?.context.isReady && document.querySelector(".jp-Notebook .jp-Cell"));
+  },
+
+  /** Whether it can be run, too. */
+  isOpen() {
+    return lab.isShown() && lab.kernel()?.status === "idle" && lab.kernel().connectionStatus === "connected";
   },
 
   isTrusted() {
@@ -38,6 +42,19 @@ window.lab = {
     return lab.panel().content.widgets[cell].model.outputs.toJSON();
   },
 
+  /** Does what a menu does, with `cell` as the active one. */
+  async command(name, cell) {
+    const { content } = lab.panel();
+    content.deselectAll();
+    content.activeCellIndex = cell;
+    await window.jupyterapp.commands.execute(name);
+  },
+
+  /** Whether the notebook has changes that are not in the file. */
+  isChanged() {
+    return lab.panel().context.model.dirty;
+  },
+
   async save() {
     await lab.panel().context.save();
   },
@@ -51,11 +68,19 @@ window.lab = {
     return value.data["text/plain"];
   },
 
-  /** A widget's model, found where the notebook's outputs find theirs. */
+  /** What keeps the widgets, found where the notebook's outputs find it. */
+  widgetManager() {
+    return lab.panel().content.rendermime.createRenderer("application/vnd.jupyter.widget-view+json")._manager.promise;
+  },
+
+  /** A widget's model. */
   async model(id) {
-    const renderer = lab.panel().content.rendermime.createRenderer("application/vnd.jupyter.widget-view+json");
-    const manager = await renderer._manager.promise;
-    return manager.get_model(id);
+    return (await lab.widgetManager()).get_model(id);
+  },
+
+  /** How many models of widgets and open comms there are in the page. */
+  async widgetCount() {
+    return { models: Object.keys((await lab.widgetManager())._models).length, comms: lab.kernel()._comms.size };
   },
 
   /** Takes one of the two roads to the kernel away: `comm` for one widget, `control` for all. */

@@ -33,12 +33,14 @@ class Server:
         root: The folder that its notebooks lie in.
         data: Its `JUPYTER_DATA_DIR`; a kernel specification that a test puts into `kernels/NAME` there is found.
         log: What it has to say.
+        pid: Its process.
     """
 
     url: str
     root: Path
     data: Path
     log: Path
+    pid: int
 
     def ask(self, method: str, path: str) -> Any:
         """Calls the server's REST interface; returns the answer's JSON, None for an empty answer."""
@@ -61,17 +63,18 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
     It is what `make lab` starts, but for the token: it lives for the tests only and listens on 127.0.0.1.
     """
     port = free_port()
-    server = Server(url=f"http://127.0.0.1:{port}", root=folder / "notebooks", data=folder / "data", log=folder / "server.log")
-    server.root.mkdir(parents=True)
+    root, log_path = folder / "notebooks", folder / "server.log"
+    root.mkdir(parents=True)
     environment = {**os.environ, "AGENTCELL_LAB": str(folder), "HOME": str(folder / "home")}
     command = [
-        *(sys.executable, str(LAB), "--no-browser", f"--ServerApp.root_dir={server.root}"),
+        *(sys.executable, str(LAB), "--no-browser", f"--ServerApp.root_dir={root}"),
         *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
         *("--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True"),
         *("--JupyterNotebookApp.expose_app_in_browser=True", f"--ServerApp.extra_static_paths={PAGES}"),
     ]
-    with server.log.open("wb") as log:
+    with log_path.open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    server = Server(f"http://127.0.0.1:{port}", root=root, data=folder / "data", log=log_path, pid=process.pid)
     try:
         wait_until(lambda: process.poll() is not None or _answers(server), "the Jupyter server answers")
         if process.poll() is not None:
@@ -79,7 +82,8 @@ def jupyter_server(folder: Path) -> Iterator[Server]:
         try:
             yield server
         finally:
-            server.end_kernels()
+            if process.poll() is None:
+                server.end_kernels()
     finally:
         # Nothing is left that it should tidy; and asked to end while it lists its export formats for a page, it hangs.
         process.kill()

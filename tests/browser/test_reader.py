@@ -41,7 +41,6 @@ def test_what_the_reader_opens_right_after_the_end_stays_open(jupyterlab: Lab):
     heading = page.output(1).locator("summary").first
     expect(heading).to_contain_text("Thought for")
     heading.click()
-    # The end is sent once more after a second, unless the page has said that it came: wait until that moment is over.
-    page.wait("() => lab.evaluate('__import__(\"agentcell.pacer\").pacer.PACER._timers == []').then((over) => over === 'True')")
+    page.settle()
     assert [message["type"] for message in page.heard()].count("update_display_data") == 1
     expect(page.output(1).get_by_text("Looking")).to_be_visible()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from browser.asking import BLOCKS, approve_and_stop
 from browser.kernels import KERNELS, Kernel
 from browser.lab import Lab, expect
 from browser.vscode_page import vscode_page
@@ -61,18 +62,12 @@ def test_a_run_wears_the_editors_colours_and_hears_the_reader(jupyterlab: Lab, t
         page.page.screenshot(path=shots / f"vscode-{theme}-3-ended.png")
 
 
-@pytest.mark.parametrize("kernel", KERNELS[:-1], ids=lambda kernel: kernel.name, indirect=True)
-def test_a_click_reaches_a_blocked_kernel_that_has_no_subshell_for_it(jupyterlab: Lab, kernel: Kernel, tmp_path: Path):
+def test_in_vs_code_the_reader_answers_and_stops_though_its_clicks_have_no_subshell(
+    jupyterlab: Lab, kernel: Kernel, tmp_path: Path
+):
     with vscode_page(jupyterlab, kernel, tmp_path) as page:
-        page.start(RUN)
-        cell = page.page.locator(".agentcell")
-        cell.get_by_role("button", name="metrics").click()
-        expect(cell.locator(".ac-text").last).to_have_text("Somebody looks")
-        assert page.is_running()
-        page.open_gate("seen")
-        page.open_gate("answered")
-        page.finish()
-        expect(page.page.locator(".agentcell-snapshot li > details[open]")).to_contain_text("1840")
+        page.start(BLOCKS)
+        approve_and_stop(page.page, is_running=page.is_running, finish=page.finish)
 
 
 def test_where_the_widget_is_gone_the_first_output_shows_as_html(jupyterlab: Lab, tmp_path: Path, shots: Path):

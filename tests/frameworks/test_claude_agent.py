@@ -14,9 +14,9 @@ sdk = pytest.importorskip(
     "claude_agent_sdk", reason="claude-agent-sdk is not installed here: `make test-frameworks` makes an environment for it"
 )
 
+from adapters.beside import watch_beside  # noqa: E402
 from adapters.claude_scenarios import *  # noqa: E402, F403 - the tests
 from adapters.claude_scenarios import INIT, TWO_TOOLS, assistant, end, result_of, rows, text, use  # noqa: E402
-from adapters.sameness import watched  # noqa: E402
 
 
 class Script(sdk.Transport):
@@ -76,7 +76,7 @@ def test_a_client_that_stays_connected_is_heard_answer_by_answer():
                 names.append([type(one).__name__ async for one in (answer if run is None else run.stream(answer))])
         return names
 
-    run = asyncio.run(watched(scenario, auto=False))
+    run = asyncio.run(watch_beside(scenario, auto=False))
     assert run.answer_text == "It is done.\n\nIt is done."
     assert len(run.steps) == 8
 
@@ -88,7 +88,7 @@ def test_consume_gives_the_result():
             return [one async for one in source][-1].result
         return (await run.consume(source)).result
 
-    assert asyncio.run(watched(scenario, auto=False)).came_of == ("returned", "It is done.")
+    assert asyncio.run(watch_beside(scenario, auto=False)).result == "It is done."
 
 
 def test_a_permission_that_the_users_code_asks_the_person_for_is_a_pause():
@@ -115,6 +115,6 @@ def test_a_permission_that_the_users_code_asks_the_person_for_is_a_pause():
         source = sdk.query(prompt=prompts(), options=options, transport=Script(script))
         return [type(one).__name__ async for one in (source if run is None else run.stream(source))]
 
-    run = asyncio.run(watched(scenario, auto=False))
+    run = asyncio.run(watch_beside(scenario, auto=False))
     assert asked == ["yes"]
     assert rows(run) == [("Bash", "done", None), ("Waiting on you: May `Bash` run?", "done", None)]

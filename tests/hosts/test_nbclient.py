@@ -77,6 +77,32 @@ def test_a_run_leaves_html_and_text_alone(answered: NotebookNode):
     ]
 
 
+@pytest.mark.parametrize("wait", [False, True])
+def test_clearing_the_output_inside_the_block_does_not_lose_the_end(wait: bool):
+    cleared = (
+        ANSWERS
+        + f"""\
+    from IPython.display import clear_output
+    print("Before")
+    clear_output(wait={wait})
+    print("After")
+"""
+    )
+    notebook = executed(cleared + "print('Behind')\n", "from IPython.display import clear_output\nprint('x')\nclear_output()")
+    before, shown, behind = notebook.cells[0].outputs
+    assert (before.text, behind.text) == ("After\n", "Behind\n")
+    assert set(shown.data) == {"text/html", "text/plain"}
+    assert shown.data["text/plain"].startswith("Thought for")
+
+
+def test_clearing_another_cell_while_a_run_goes_on_is_not_clearing_its_own():
+    elsewhere = "from IPython.display import clear_output\nclear_output()\ngo.set()\nassert gone.wait(30)"
+    notebook = executed(IN_A_THREAD, elsewhere)
+    [shown] = notebook.cells[0].outputs
+    assert "<strong>Tuesday's deploy</strong>" in shown.data["text/html"]
+    assert notebook.cells[1].outputs == []
+
+
 def test_a_run_that_failed_leaves_its_end_before_the_error():
     notebook = executed(FAILS, allow_errors=True)
     shown, raised = notebook.cells[0].outputs

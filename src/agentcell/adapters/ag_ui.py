@@ -298,7 +298,7 @@ def event_of(line: str | bytes) -> Mapping[str, Any] | None:
     text = (line.decode("utf-8", "replace") if isinstance(line, bytes) else line).strip()
     if text.startswith("data:"):
         text = text[5:].strip()
-    elif not text.startswith("{"):
+    elif not text or text.startswith((":", "event:", "id:", "retry:")):
         return {}
     try:
         value = json.loads(text)

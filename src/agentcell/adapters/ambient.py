@@ -37,9 +37,12 @@ class Framework:
 
 FRAMEWORKS: tuple[Framework, ...] = (
     Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
+    Framework("dspy", "agentcell.adapters.dspy"),
     Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
-    Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
+    Framework("llama_index.core.instrumentation", "agentcell.adapters.llama_index"),
     Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry"),
+    Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
+    Framework("smolagents.agents", "agentcell.adapters.smolagents_hooks"),
 )
 """All of them."""
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from agentcell.adapters.fields import arguments_of, count_of, field, message_of, plain, text_of
+from agentcell.adapters.fields import arguments_of, count_of, field, items_of, message_of, plain, text_of
 from agentcell.events import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agentcell.adapters.model_call import ModelCall
 
 RAW = frozenset(
@@ -142,6 +144,16 @@ class MessagesReader:
             self.call.end_tool(call_id, result=result, error=message_of(result if isinstance(result, str) else content))
         else:
             self.call.end_tool(call_id, result=result)
+
+
+def message_events(message: Any) -> Iterator[dict[str, Any]]:
+    """The events of a stream that would have brought this whole message."""
+    yield {"type": "message_start", "message": message}
+    for index, block in enumerate(items_of(message, "content")):
+        yield {"type": "content_block_start", "index": index, "content_block": block}
+        yield {"type": "content_block_stop", "index": index}
+    yield {"type": "message_delta", "delta": {"stop_reason": field(message, "stop_reason")}, "usage": field(message, "usage")}
+    yield {"type": "message_stop"}
 
 
 def usage_of(usage: Any) -> Usage:

@@ -16,7 +16,7 @@ from agentcell.adapters.fields import arguments_of, count_of, items_of, plain, t
 from agentcell.adapters.fields import field as field_of
 from agentcell.adapters.ledger import Ledger
 from agentcell.adapters.turn_call import TurnCall
-from agentcell.events import LimitReached, TextDelta, ThinkingBlock, Usage
+from agentcell.events import LimitReached, ThinkingBlock, Usage
 
 if TYPE_CHECKING:
     from agentcell.adapters.ledger import Turn
@@ -263,7 +263,7 @@ class ClaudeMessagesReader:
             errors = [error for error in plain(items_of(event, "errors")) if isinstance(error, str)]
             turn.end_model(self._run.new_id(), error="; ".join(errors) or said or subtype)
         elif said and said.strip() != self._told.said.strip() and not cancelled:
-            self._run.record(TextDelta(text=said))
+            turn.answer(said)
         self._charge(turn, event)
         self._end(turn, CancelledError("it was interrupted") if cancelled else None)
 

@@ -309,7 +309,7 @@ class LangChainAdapter:
             name = str((serialized or {}).get("name") or more.get("name") or "tool")
             arguments = inputs if isinstance(inputs, Mapping) else {"input": input_str}
             key = tool_call_id or self.ledger.asked(name, arguments)
-            self._start_tool(run_id, parent_run_id, name, arguments, metadata, key)
+            self._start_tool(run_id, parent_run_id, name, arguments, key=key, metadata=metadata)
 
     @heard
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
@@ -333,7 +333,7 @@ class LangChainAdapter:
         self.run.raise_if_stopping()
         with self.ledger.lock:
             name = str(more.get("name") or (serialized or {}).get("name") or "retriever")
-            self._start_tool(run_id, parent_run_id, name, {"query": query}, metadata, None)
+            self._start_tool(run_id, parent_run_id, name, {"query": query}, metadata=metadata)
 
     @heard
     def on_retriever_end(self, documents: Sequence[Any], *, run_id: UUID, **_: Any) -> None:
@@ -357,8 +357,9 @@ class LangChainAdapter:
         parent_run_id: UUID | None,
         name: str,
         arguments: Mapping[str, Any],
+        *,
+        key: str | None = None,
         metadata: Mapping[str, Any] | None,
-        key: str | None,
     ) -> None:
         call = self._begin(run_id, parent_run_id, name, metadata)
         if call is not None:

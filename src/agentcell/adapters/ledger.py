@@ -79,6 +79,7 @@ class Ledger:
         self.tools: dict[str, _Tool] = {}
         self.pauses: dict[str, tuple[str, str | None]] = {}  # by key: the pause's id, and the key of the call that waits
         self.waiting_agents: dict[str, str] = {}  # ids by key, of sub-agents that wait on the person
+        self.answered = False  # whether a turn answered in words of its own: those of the next are another paragraph
         self._turns: dict[str, Turn] = {}
         self.model_ids: set[str] = set()  # by which the run knows the model calls that were told from here
 
@@ -318,7 +319,16 @@ class Turn:
 
     def answer(self, text: str) -> None:
         """The agent answers in words that no model call of its own said: those of a sub-agent, or of its code."""
-        self._record(TextDelta(text=text))
+        with self._ledger.lock:
+            paragraph = "\n\n" if text and self._ledger.answered else ""
+            self._ledger.answered |= bool(text)
+            self._record(TextDelta(text=paragraph + text))
+
+    def tell_thought(self, text: str, *, agent: str = "") -> None:
+        """Reasoning that comes whole, behind the end of the model call that thought."""
+        if text:
+            blocks = (ThinkingBlock(content=text),)
+            self._record(ThinkingEnded(model_call_id=self.run.new_id(), agent_id=self._agents.get(agent, ""), blocks=blocks))
 
     def is_over(self, key: str) -> bool:
         """Whether a model call with this key has ended."""

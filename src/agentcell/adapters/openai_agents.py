@@ -26,7 +26,7 @@ from agentcell.adapters.openai_responses import (
     usage_of,
 )
 from agentcell.adapters.turn_call import TurnCall
-from agentcell.events import LimitReached, TextDelta, ToolOffer, Usage
+from agentcell.events import LimitReached, ToolOffer, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -56,6 +56,7 @@ class RunnerCall:
         handed: The calls that handed the conversation over.
         said: What the last model call wrote.
         over: Whether it has ended.
+        max_turns: How many model calls it may make, None where nobody said.
         hold: Kept, so that its `id` stays its own.
     """
 
@@ -70,6 +71,7 @@ class RunnerCall:
         self.handed: set[str] = set()
         self.said = ""
         self.over = False
+        self.max_turns: int | None = None
         self.hold = hold
 
     def model(self, number: int) -> str:
@@ -123,14 +125,13 @@ class OpenAIAgentsAdapter:
             return
         self._blame(call, error)
         if type(error).__name__ == "MaxTurnsExceeded":
-            limit = field(field(error, "run_data"), "max_turns")
-            self.run.record(LimitReached(kind="turns", limit=limit))
+            self.run.record(LimitReached(kind="turns", limit=call.max_turns))
         if not call.root:
             call.turn.end_agent(call.first_agent, error=error)
             return
         output = field(result, "final_output")
         if error is None and isinstance(output, str) and output.strip() != call.said.strip():
-            self.run.record(TextDelta(text=output))  # a tool's result may be the whole answer
+            call.turn.answer(output)  # a tool's result may be the whole answer
         call.turn.close(error)
 
     def _tool_around(self, outer: RunnerCall, context: Any) -> str | None:

@@ -73,6 +73,7 @@ class _Hearing:
                 self._adapter = self._run.adapter(OpenAIAgentsAdapter)
                 options["hooks"] = beside(self._adapter, options.get("hooks"))
                 self._call = self._adapter.begin(agent, given, options.get("context"))
+                self._call.max_turns = options.get("max_turns")
 
     def __enter__(self) -> Self:
         self._token = CURRENT.set(self._call)

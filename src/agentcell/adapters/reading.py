@@ -9,11 +9,14 @@ from agentcell.adapters.anthropic_messages import MessagesReader
 from agentcell.adapters.claude_agent import ClaudeMessagesReader
 from agentcell.adapters.fields import text_of
 from agentcell.adapters.google_genai import GenerateContentReader
+from agentcell.adapters.llama_index_events import WorkflowReader
 from agentcell.adapters.model_call import ModelCall
 from agentcell.adapters.openai_agents import AgentStreamReader
 from agentcell.adapters.openai_chat import ChatReader
 from agentcell.adapters.openai_responses import ResponsesReader
+from agentcell.adapters.plain_text import TextReader
 from agentcell.adapters.pydantic_ai_events import AgentEventsReader
+from agentcell.adapters.smolagents import AgentRunReader
 
 if TYPE_CHECKING:
     from agentcell.run import Run
@@ -55,12 +58,15 @@ class Reader(Protocol):
 READERS: tuple[type[Reader], ...] = (
     AgentEventsReader,
     AgUiReader,
+    WorkflowReader,
     AgentStreamReader,
     ClaudeMessagesReader,
+    AgentRunReader,
     ChatReader,
     ResponsesReader,
     MessagesReader,
     GenerateContentReader,
+    TextReader,
 )
 
 
@@ -99,6 +105,12 @@ class Reading:
         for call in [reader.call for reader in self._readers] or [self._first]:
             with self._edge:
                 call.finish(error, closed=closed)
+
+    def withdraw(self) -> None:
+        """There was no request after all."""
+        with self._edge:
+            self._first.complete = True
+            self._first.finish()
 
     def _read(self, event: Any) -> None:
         kind = text_of(event, "type")

@@ -10,8 +10,8 @@ from agentcell.errors import describe
 
 SYNC_WAYS = ("__iter__", "__enter__")
 ASYNC_WAYS = ("__aiter__", "__aenter__", "__await__")
-AGENTS = frozenset({"agents", "claude_agent_sdk", "pydantic_ai", "smolagents"})
-"""Packages of frameworks whose streams come without a handle."""
+AGENTS = frozenset({"agentcell", "agents", "claude_agent_sdk", "langchain_core", "langgraph", "pydantic_ai", "smolagents"})
+"""Packages of frameworks whose streams come without a handle, and ours, which goes around them."""
 
 
 class Source:
@@ -34,7 +34,7 @@ class Source:
         self.stream = streams() if callable(streams) else given
         must_be_stream(self.stream, (*SYNC_WAYS, *ASYNC_WAYS))
         self.maker = self.handle or maker_of(self.stream)
-        self.is_agent = self.maker is not None or origin(self.stream) in AGENTS
+        self.is_agent = self.handle is not None or origin(self.stream) in AGENTS
         self._manager: Any = None  # what was entered and has to be left
         self._iterator: Any = None
         self._read_out = False
@@ -133,7 +133,9 @@ def origin(stream: Any) -> str:
 
 
 def maker_of(stream: Any) -> Any:
-    """The framework's handle whose `stream_events()` a generator is; None for any other stream."""
+    """The framework's handle whose `stream_events()` a generator is; one that is no coroutine is its own. None for any other stream."""
+    if hasattr(stream, "gi_frame"):
+        return stream
     frame = getattr(stream, "ag_frame", None)
     maker = frame.f_locals.get("self") if frame is not None else None
     return maker if callable(getattr(maker, "stream_events", None)) else None

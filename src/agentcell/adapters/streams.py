@@ -18,18 +18,21 @@ if TYPE_CHECKING:
     from agentcell.run import Run
 
 
-def watch_stream(run: Run, source: Any) -> WatchedStream:
+def watch_stream(run: Run, source: Any) -> Any:
     """Wraps a stream of a model provider's events.
 
     Args:
         run: The run that learns what the stream says.
         source: An iterable or async iterable of events, the SDK's objects or plain dicts; or what gives one: a stream manager
-            (`client.messages.stream(...)`), or the awaitable of an async client's `create(..., stream=True)`.
+            (`client.messages.stream(...)`), or the awaitable of an async client's `create(..., stream=True)`; or Anthropic's tool
+            runner, which gives a stream a turn.
 
     Raises:
         TypeError: `source` is no such thing, for example a whole response.
     """
-    return WatchedStream(run, Source(source))
+    from agentcell.adapters.tool_runners import WatchedRunner, is_tool_runner
+
+    return WatchedRunner(run, source) if is_tool_runner(source) else WatchedStream(run, Source(source))
 
 
 async def consume_stream(run: Run, source: Any) -> Any:
@@ -38,6 +41,11 @@ async def consume_stream(run: Run, source: Any) -> Any:
     Raises:
         TypeError: `source` is no such thing, or can only be read with `for`.
     """
+    from agentcell.adapters.tool_runners import WatchedRunner, is_tool_runner
+
+    if is_tool_runner(source):
+        last_message = WatchedRunner(run, source).until_done()
+        return await last_message if inspect.isawaitable(last_message) else last_message
     opened = Source(source)
     last = None
     async for event in WatchedStream(run, opened):
@@ -59,15 +67,19 @@ class WatchedStream:
 
     Everything else is the source's own. What would read the source past this wrapper (`text_stream`, `until_done()`,
     `get_final_message()` and its kin) reads through it instead, so that the run hears it.
+
+    Args:
+        run: The run that hears of it.
+        source: The stream.
+        reading: One that has begun already, of a stream that somebody else closes.
     """
 
-    def __init__(self, run: Run, source: Source) -> None:
+    def __init__(self, run: Run, source: Source, reading: Reading | None = None) -> None:
         self._run = run
         self._source = source
         self._edge = run.guarding("stream")
-        self._reading = Reading(run, source.maker)
-        self._begun = False
-        self._in_block = False
+        self._reading = reading or Reading(run, source.maker)
+        self._begun = self._in_block = reading is not None
         self._over = False
 
     def __iter__(self) -> Iterator[Any]:
@@ -173,7 +185,9 @@ class WatchedStream:
                 self._reading.begin()
 
     def _hear(self, event: Any) -> Any:
-        if not self._over:  # what is still read behind the end belongs to no call
+        # What is still read behind the end belongs to no call; the words of an agent that is heard by itself are told already.
+        told = self._source.is_agent and isinstance(event, str) and self._run.options.auto
+        if not self._over and not told:
             self._reading.read(event)
         return event
 

@@ -1,6 +1,6 @@
 /* Built from js/src; change it there. */
 var ACTION_MESSAGE = "agentcell_action", VIEW_KEYS = ["run_id", "protocol", "seq", "task", "live_steps", "expand", "status", "outcome", "clock", "elapsed_seconds", "title", "facts", "status_line", "sentence", "stop", "questions", "steps", "blocks", "trace"];
-function newId() { return crypto.getRandomValues(new Uint32Array(4)).join("-"); }
+function newId() { return crypto.getRandomValues(new Uint32Array(4)).join("-") }
 function sendAction(model, act) {
 let action = { ...act, id: newId() };
 attempt(() => model.send(action)), attempt(() => {
@@ -8,16 +8,16 @@ attempt(() => model.send(action)), attempt(() => {
 	kernel?.sendControlMessage?.({ header: { msg_id: newId(), session: kernel.clientId ?? "", username: kernel.username ?? "", msg_type: ACTION_MESSAGE, version: "5.3", date: (new Date()).toISOString() }, parent_header: {}, metadata: {}, content, buffers: [], channel: "control" }, false, true);
 });
 }
-function attempt(send) {
-try { send(); } catch (error) { console.debug("agentcell: one road to the kernel is closed", error); }
+function attempt(act) {
+try { act() } catch (error) { console.debug("agentcell: this host cannot do it", error) }
 }
 var now = () => performance.now(), Clock = class {
 running = false;
 #elapsed = 0;
 #anchor = 0;
 #shown = 0;
-set(elapsed, running) { this.#elapsed = elapsed, this.#anchor = now() - elapsed * 1e3, this.running = running; }
-read() { return this.running ? (this.#shown = Math.max(this.#shown, (now() - this.#anchor) / 1e3), this.#shown) : this.#elapsed; }
+set(elapsed, running) { this.#elapsed = elapsed, this.#anchor = now() - elapsed * 1e3, this.running = running }
+read() { return this.running ? (this.#shown = Math.max(this.#shown, (now() - this.#anchor) / 1e3), this.#shown) : this.#elapsed }
 };
 var GONE = /dead|restarting|terminating/;
 function kernelGone(model) {
@@ -26,9 +26,16 @@ try {
 	if (!kernel) return kernel === null;
 	let { status = "", connectionStatus = "connected" } = kernel;
 	return GONE.test(status) || connectionStatus !== "connected";
-} catch { return false; }
+} catch { return false }
 }
-function readView(model) { return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)])); }
+function readView(model) { return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)])) }
+function replaceOutputs(model, { output, quiet }) {
+attempt(() => {
+	let notebook = model.widget_manager?.context?.model, { cells, dirty } = notebook;
+	for (let { outputs } of cells) outputs?.toJSON().forEach(({ data }, place) => { data?.["application/vnd.jupyter.widget-view+json"]?.model_id === model.get("run_id") && outputs.set(place, output) });
+	quiet && (notebook.dirty = dirty);
+});
+}
 var NO_CHANGE = { steps: [], texts: new Map(), blocks: [] };
 function applyPatch(view, patch) {
 Object.assign(view, patch.header), view.trace = patch.trace ?? view.trace;
@@ -43,7 +50,7 @@ for (let { id, html } of patch.texts ?? []) {
 	if (!step) throw new RangeError();
 	step.body += html, ids.includes(id) || texts.set(id, (texts.get(id) ?? "") + html);
 }
-patch.blocks_count !== void 0 && (view.blocks.length = Math.min(view.blocks.length, patch.blocks_count));
+view.blocks.splice(patch.blocks_count ?? 1 / 0);
 let blocks = (patch.blocks ?? []).map((block) => setBlock(view.blocks, block));
 for (let html of patch.blocks_added ?? []) blocks.push(view.blocks.push(html) - 1);
 return { steps: ids, texts, blocks };
@@ -73,7 +80,7 @@ set(step, began) {
 live({ steps, live_steps }, opened) {
 	let seen = new Set(), newest = (parent) => {
 		let rows = this.#under.get(parent) ?? [];
-		for (let id of rows.slice(Math.max(0, rows.length - live_steps))) add(steps, id, seen);
+		for (let id of rows.slice(-live_steps || 1 / 0)) add(steps, id, seen);
 	};
 	newest(null);
 	for (let id of [...this.running.keys()].slice(-12)) add(steps, id, seen), newest(id);
@@ -86,14 +93,12 @@ let seen = new Set();
 for (let id of opened) add(steps, id, seen);
 if (outcome === "failed" || outcome === "cancelled") {
 	let bad = steps.filter((step) => step.state === "failed");
-	for (let { id } of bad.slice(Math.max(0, bad.length - live_steps))) add(steps, id, seen);
+	for (let { id } of bad.slice(-live_steps || 1 / 0)) add(steps, id, seen);
 }
 return inOrder(seen);
 }
-function add(steps, id, seen) {
-for (let row = steps[id]; row && !seen.has(row.id); row = row.parent === null ? void 0 : steps[row.parent]) seen.add(row.id);
-}
-function inOrder(ids) { return [...ids].sort((a, b) => a - b); }
+function add(steps, id, seen) { for (let row = steps[id]; row && !seen.has(row.id); row = steps[row.parent ?? -1]) seen.add(row.id) }
+function inOrder(ids) { return [...ids].sort((a, b) => a - b) }
 var TICK = 250, CHECK = 1e3, SILENCE = 2e4, FIRST_RETRY = 2e3, LAST_RETRY = 3e4, Store = class {
 view;
 clock = new Clock();
@@ -113,21 +118,21 @@ model;
 #newest = 0;
 #retry;
 constructor(model) {
-	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => { this.#disconnected = true, this.#look(); }], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
+	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => { this.#disconnected = true, this.#look() }], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
 	for (let [event, callback] of this.#listeners) model.on(event, callback);
 }
 dispose() {
 	for (let [event, callback] of this.#listeners) this.model.off(event, callback);
 	this.#drawn.clear(), this.#schedule(), clearTimeout(this.#retry), this.#stale = false;
 }
-add(drawn) { this.#drawn.add(drawn), this.#schedule(); }
-remove(drawn) { this.#drawn.delete(drawn), this.#schedule(); }
-get working() { return this.view.status === "idle" || this.view.status === "reasoning"; }
+add(drawn) { this.#drawn.add(drawn), this.#schedule() }
+remove(drawn) { this.#drawn.delete(drawn), this.#schedule() }
+get working() { return this.view.status === "idle" || this.view.status === "reasoning" }
 get shown() {
 	let { open, all } = this.reader, { expand } = this.view;
 	return open ?? (expand === "open" || expand === "auto" && this.working) ? all || expand === "open" ? "all" : "live" : open === null && expand === "auto" ? "kept" : "none";
 }
-rowSeconds(step) { return step.elapsed ?? Math.max(0, now() - (this.tree.running.get(step.id) ?? 1 / 0)) / 1e3; }
+rowSeconds(step) { return step.elapsed ?? Math.max(0, now() - (this.tree.running.get(step.id) ?? 1 / 0)) / 1e3 }
 openBlock(open) {
 	this.reader.open = open, this.reader.all ||= open, this.send({ type: "open", row: null, open }), this.#draw(null);
 }
@@ -137,13 +142,13 @@ openRow(row, open) {
 stop() {
 	this.send({ type: "stop", again: this.view.stop === "stopping" }), this.view.stop = "stopping", this.#draw(NO_CHANGE);
 }
-send(act) { sendAction(this.model, act); }
+send(act) { sendAction(this.model, act) }
 #draw(change) {
 	this.#schedule();
 	for (let drawn of this.#drawn) drawn.update(change);
 }
 #receive(message) {
-	if (message?.type !== "patch" && message?.type !== "heartbeat") return;
+	if (message?.type === "end" && replaceOutputs(this.model, message), message?.type !== "patch" && message?.type !== "heartbeat") return;
 	this.#catchUp(), this.#hear();
 	let { seq } = this.view;
 	message.seq > this.#newest && (this.#newest = message.seq);
@@ -152,7 +157,7 @@ send(act) { sendAction(this.model, act); }
 	let found = this.#judge();
 	(change !== NO_CHANGE || found) && this.#draw(change), this.#newest > this.view.seq && this.#retry === void 0 && this.#resync(FIRST_RETRY);
 }
-#hear() { this.#heard = now(), this.#disconnected = false; }
+#hear() { this.#heard = now(), this.#disconnected = false }
 #beat(elapsed) {
 	this.view.elapsed_seconds = elapsed, this.#write(["elapsed_seconds"]), this.clock.set(elapsed, this.view.clock === "running");
 }
@@ -160,7 +165,7 @@ send(act) { sendAction(this.model, act); }
 	let { view, model } = this;
 	view.steps = model.get("steps"), view.blocks = model.get("blocks");
 	let change;
-	try { change = applyPatch(view, patch); } catch (error) { return console.warn("agentcell: a patch did not fit; asking for everything", error), NO_CHANGE; }
+	try { change = applyPatch(view, patch) } catch (error) { return console.warn("agentcell: a patch did not fit; asking for everything", error), NO_CHANGE }
 	view.seq = seq;
 	let header = Object.keys(patch.header ?? {});
 	this.#write([...header, "seq", "trace"]);
@@ -172,7 +177,7 @@ send(act) { sendAction(this.model, act); }
 	for (let key of keys) this.model.set(key, this.view[key]);
 	this.#writing = false;
 }
-#changed() { this.#writing || this.#stale || (this.#stale = true, queueMicrotask(() => this.#catchUp())); }
+#changed() { this.#writing || this.#stale || (this.#stale = true, queueMicrotask(() => this.#catchUp())) }
 #catchUp() {
 	this.#stale && (this.#stale = false, this.view = readView(this.model), this.#hear(), this.#read(), this.view.seq >= this.#newest && (clearTimeout(this.#retry), this.#retry = void 0), this.#judge(), this.#draw(null));
 }
@@ -183,7 +188,7 @@ send(act) { sendAction(this.model, act); }
 #resync(wait) {
 	this.send({ type: "resync" }), this.#retry = setTimeout(() => this.#resync(Math.min(wait * 2, LAST_RETRY)), wait);
 }
-get #underWay() { return this.view.status === "reasoning" || this.view.status === "collapsed"; }
+get #underWay() { return this.view.status === "reasoning" || this.view.status === "collapsed" }
 #schedule() {
 	let on = this.#drawn.size > 0 && this.#underWay;
 	on !== (this.#timer !== void 0) && (clearInterval(this.#timer), this.#timer = on ? setInterval(() => this.#tick(), TICK) : void 0);
@@ -191,7 +196,7 @@ get #underWay() { return this.view.status === "reasoning" || this.view.status ==
 #tick() {
 	if (now() - this.#checked >= CHECK && (this.#checked = now(), this.#look()), !this.lost && this.clock.running) for (let drawn of this.#drawn) drawn.tick();
 }
-#look() { this.#judge() && this.#draw(NO_CHANGE); }
+#look() { this.#judge() && this.#draw(NO_CHANGE) }
 #judge() {
 	let silent = this.clock.running && now() - this.#heard > SILENCE, lost = this.#underWay && (this.#disconnected || silent || kernelGone(this.model)), news = lost !== this.lost;
 	return this.lost = lost, news;
@@ -205,13 +210,13 @@ function button(className, ...children) {
 let element = make("button", className, ...children);
 return element.type = "button", element;
 }
-function words(className) { return make("span", className, ""); }
+function words(className) { return make("span", className, "") }
 function setText(element, text) {
 let node = element.firstChild;
 node.data !== text && (node.data = text);
 }
-function setWords(element, text) { text.includes("`") || element.childElementCount ? element.replaceChildren(...codeMarked(text)) : setText(element, text); }
-function codeMarked(text) { return text.split(/`([^`]+)`/).map((part, place) => place % 2 ? make("code", "", part) : part); }
+function setWords(element, text) { text.includes("`") || element.childElementCount ? element.replaceChildren(...codeMarked(text)) : setText(element, text) }
+function codeMarked(text) { return text.split(/`([^`]+)`/).map((part, place) => place % 2 ? make("code", "", part) : part) }
 var Answer = class {
 element = make("div", "ac-answer");
 #placed = [];
@@ -239,7 +244,7 @@ var Questions = class {
 element = make("div", "ac-asks");
 #store;
 #answered;
-constructor(store, answered) { this.#store = store, this.#answered = answered; }
+constructor(store, answered) { this.#store = store, this.#answered = answered }
 update(questions) {
 	let boxes = [...this.element.children];
 	for (let box of boxes) questions.some((one) => one.id === box.name) || box.remove();
@@ -255,8 +260,8 @@ update(questions) {
 	box.name = id;
 	for (let [place, choice] of choices.entries()) add2(choice, () => answer(place));
 	if (words2) {
-		let field = make("input", ""), send = () => { field.value && answer(null, field.value); };
-		field.ariaLabel = field.placeholder = "Answer in words", field.onkeydown = ({ key, isComposing }) => { key === "Enter" && !isComposing && send(); }, box.append(field), add2("Send", send);
+		let field = make("input", ""), send = () => { field.value && answer(null, field.value) };
+		field.ariaLabel = field.placeholder = "Answer in words", field.onkeydown = ({ key, isComposing }) => { key === "Enter" && !isComposing && send() }, box.append(field), add2("Send", send);
 	}
 	this.element.append(box);
 }
@@ -264,10 +269,10 @@ update(questions) {
 var Follow = class {
 #list;
 #atEnd = true;
-constructor(list) { this.#list = list, list.addEventListener("scroll", () => this.#look()); }
-pause(act) { this.#atEnd = false, act(), this.#look(); }
-start(atEnd) { this.#atEnd = atEnd, this.#list.scrollTop = 0; }
-keep() { this.#atEnd && (this.#list.scrollTop = this.#list.scrollHeight); }
+constructor(list) { this.#list = list, list.addEventListener("scroll", () => this.#look()) }
+pause(act) { this.#atEnd = false, act(), this.#look() }
+start(atEnd) { this.#atEnd = atEnd, this.#list.scrollTop = 0 }
+keep() { this.#atEnd && (this.#list.scrollTop = this.#list.scrollHeight) }
 #look() {
 	let { scrollHeight, scrollTop, clientHeight } = this.#list;
 	this.#atEnd = scrollHeight - scrollTop - clientHeight < 16;
@@ -288,8 +293,8 @@ tick(step, seconds) {
 	let time = step.elapsed !== null ? shortDurationText(seconds) : seconds >= 1 ? clockText(seconds) : "", faint = step.detail && time ? `${step.detail} · ${time}` : step.detail || time;
 	setWords(this.#head?.lastChild, faint && ` ${faint}`);
 }
-append(html) { return this.#body?.insertAdjacentHTML("beforeend", html), this.#body !== void 0; }
-get under() { return this.#under ??= this.element.appendChild(make("div", "ac-under")), this.#under; }
+append(html) { return this.#body?.insertAdjacentHTML("beforeend", html), this.#body !== void 0 }
+get under() { return this.#under ??= this.element.appendChild(make("div", "ac-under")), this.#under }
 #behead(id, openable) {
 	this.#head?.remove(), this.#head = HEADS[+openable]?.cloneNode(true), this.#head.dataset.row = `${id}`, this.element.prepend(this.#head), this.#openable = openable;
 }
@@ -331,7 +336,7 @@ tick() {
 		step && this.#rows.get(id)?.tick(step, this.#store.rowSeconds(step));
 	}
 }
-dispose() { clearTimeout(this.#filling); }
+dispose() { clearTimeout(this.#filling) }
 #turn(shown) {
 	this.#shown = shown, this.#clear(), this.element.hidden = shown === "none", this.element.dataset.shown = shown, this.#list.tabIndex = shown === "all" ? 0 : -1, this.#follow.start(this.#store.working);
 }
@@ -347,7 +352,7 @@ dispose() { clearTimeout(this.#filling); }
 	clearTimeout(this.#filling);
 	let end = now() + slice;
 	for (; this.#last + 1 < steps.length; ) if (this.#draw(this.#last + 1), !(this.#last % GROUP || now() < end)) {
-		this.#filling = setTimeout(() => { this.#fill([], SLICE), this.#follow.keep(); }, 0);
+		this.#filling = setTimeout(() => { this.#fill([], SLICE), this.#follow.keep() }, 0);
 		break;
 	}
 }
@@ -360,7 +365,7 @@ dispose() { clearTimeout(this.#filling); }
 	let place = step.parent !== null && this.#rows.get(step.parent)?.under || this.#list, group = place.lastElementChild;
 	(!group || group.childElementCount >= GROUP) && (group?.classList.add("ac-full"), group = place.appendChild(make("ul", "ac-group"))), group.append(row.element);
 }
-#clear() { clearTimeout(this.#filling), this.#list.replaceChildren(), this.#rows.clear(), this.#last = -1; }
+#clear() { clearTimeout(this.#filling), this.#list.replaceChildren(), this.#rows.clear(), this.#last = -1 }
 };
 var DELAYS = [0, 0.12, 0.24, 0.6, 0.48, 0.36], SIGNS = { running: "", waiting: "◆", failed: "✕", cancelled: "■", limited: "■", lost: "○" };
 function dot(delay) {
@@ -399,7 +404,7 @@ update(change) {
 	let state = this.#state();
 	this.#root.dataset.state = state, this.#header.toggleAttribute("data-sign", state in SIGNS), setText(this.#sign, SIGNS[state] ?? ""), this.#header.hidden = !view.title, this.#header.disabled = view.steps.length === 0, this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`), this.#say(view.sentence || view.status_line), this.#head(), this.#questions.update(view.questions), this.#questions.element.hidden = lost, this.#rows.update(change), this.#answer.update(view.blocks, change?.blocks), view.trace !== this.#placed && (this.#placed = view.trace, this.#trace.innerHTML = this.#store.reader.trace || view.trace);
 }
-tick() { this.#head(), this.#rows.tick(); }
+tick() { this.#head(), this.#rows.tick() }
 #state() {
 	let { lost, clock, view } = this.#store;
 	return lost ? "lost" : view.status === "complete" ? view.outcome ?? "answered" : clock.running ? "running" : view.status === "reasoning" ? "waiting" : view.status;
@@ -410,12 +415,12 @@ tick() { this.#head(), this.#rows.tick(); }
 	let stopping = view.stop === "stopping";
 	setText(this.#title, lost ? "Kernel lost" : stopping ? "Stopping…" : view.title), this.#stop.hidden = lost || view.stop === "none", setText(this.#stop, stopping ? "■ Interrupt" : "■ Stop"), this.#stop.title = this.#stop.ariaLabel = stopping ? "Interrupt the kernel" : "Stop the run", setText(this.#time, time && ` · ${time}`);
 }
-#say(line) { line !== this.#said && (this.#said = line, this.#line.replaceChildren(...codeMarked(line))); }
+#say(line) { line !== this.#said && (this.#said = line, this.#line.replaceChildren(...codeMarked(line))) }
 };
 var stores = new Set();
 function initialize({ model, signal }) {
 let store = new Store(model);
-return stores.add(store), onEnd(signal, () => { stores.delete(store), store.dispose(); });
+return stores.add(store), onEnd(signal, () => { stores.delete(store), store.dispose() });
 }
 function render({ model, el, signal }) {
 let steps = model.get("steps"), store = [...stores].find((one) => one.model.get("steps") === steps);
@@ -423,6 +428,5 @@ if (!store) throw new Error("agentcell: render came before initialize, or after 
 let view = new CellView(store, el);
 return onEnd(signal, () => view.dispose());
 }
-function onEnd(signal, end) { return signal?.addEventListener("abort", end), end; }
-var widget_default = { initialize, render };
-export { widget_default as default };
+function onEnd(signal, end) { return signal?.addEventListener("abort", end), end }
+export default { initialize, render };
