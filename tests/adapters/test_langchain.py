@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 import agentcell
 from adapters.beside import watch_beside
-from adapters.langchain_agents import WAYS, boom, call, forgiving, rows, said, weather, weather_agent
+from adapters.langchain_agents import WAYS, boom, call, rows, said, weather, weather_agent
 from adapters.langchain_models import asking, model
 from agentcell.events import ModelEnded, ModelStarted, Reported, TextDelta, ToolEnded, ToolProgressed, ToolStarted, Usage
 

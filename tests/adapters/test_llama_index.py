@@ -24,7 +24,6 @@ from agentcell.events import (
     Usage,
 )
 
-
 # Its own agents look at their own fields in a way that pydantic is about to drop.
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecatedSince20")
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 
 import pytest
+from adapters.sameness import watched
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from pydantic_ai import Agent, ModelRetry
@@ -15,7 +16,6 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 import agentcell
-from adapters.sameness import watched
 
 
 @pytest.fixture

@@ -80,7 +80,6 @@ def test_widget_state_that_is_saved_too_neither_grows_nor_tells_nor_gets_in_the_
             page.run(1)
             check_opens(page, shots / "state-again.png")
         saved = page.save()
-        print("sizes", size, page.path.stat().st_size, len(widget_code(saved)))
         assert set(saved.cells[1].outputs[0].data) == {"text/html", "text/plain"}
         jupyterlab.close_pages()
         check_opens(jupyterlab.open(page.path), shots / "state-kernel.png")
