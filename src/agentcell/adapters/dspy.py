@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcell.adapters.dspy_predictions import answer_in, thinking_in, usage_of
 from agentcell.adapters.fields import text_of
-from agentcell.adapters.hearing import heard
+from agentcell.adapters.hearing import heard, interruption
 from agentcell.adapters.ledger import Ledger
 from agentcell.context import run_for_tool
 
@@ -90,6 +90,7 @@ class DSPyAdapter:
 
     @heard
     def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        exception = exception or interruption()  # DSPy 3.0 calls that from a `finally` and tells of errors alone
         with self.ledger.lock:
             call = self._calls.pop(call_id, None)
             if call is None:
@@ -117,6 +118,7 @@ class DSPyAdapter:
 
     @heard
     def on_evaluate_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:  # noqa: ARG002
+        exception = exception or interruption()
         with self.ledger.lock:
             call = self._calls.pop(call_id, None)
             if call is not None:
@@ -143,6 +145,7 @@ class DSPyAdapter:
 
     @heard
     def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        exception = exception or interruption()
         with self.ledger.lock:
             call = self._calls.pop(call_id, None)
             if call is None:
@@ -171,6 +174,7 @@ class DSPyAdapter:
 
     @heard
     def on_tool_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        exception = exception or interruption()
         with self.ledger.lock:
             call = self._calls.pop(call_id, None)
             if call is not None:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from agentcell.adapters import google_adk_parts as parts
 from agentcell.adapters.fields import plain, text_of
 from agentcell.adapters.fields import field as field_of
-from agentcell.adapters.hearing import heard
+from agentcell.adapters.hearing import heard, interruption
 from agentcell.adapters.ledger import Ledger
 from agentcell.events import ToolOffer
-from agentcell.tool_call import is_interruption
 
 if TYPE_CHECKING:
     from agentcell.adapters.ledger import Turn
@@ -59,12 +58,6 @@ class Invocation:
     def agent(self, name: str) -> str:
         """The key of an agent that was started."""
         return self.agents.get(name, self.own)
-
-    @property
-    def cut_off_by(self) -> BaseException | None:
-        """What ends it from outside just now: of an agent that is cancelled ADK tells the same as of one that comes back."""
-        error = sys.exc_info()[1]
-        return error if error is not None and error is not self.before and is_interruption(error) else None
 
 
 @dataclass(slots=True, eq=False)
@@ -155,7 +148,7 @@ class GoogleADKAdapter:
         """An invocation has come to its end, or nobody reads on."""
         invocation = self._open.get(invocation_context.invocation_id)
         if invocation is not None:
-            self.end_invocation(invocation_context.invocation_id, invocation.cut_off_by)
+            self.end_invocation(invocation_context.invocation_id, interruption(invocation.before))
 
     @heard
     def on_run_error_callback(self, *, invocation_context: Any, error: BaseException) -> None:
@@ -202,10 +195,14 @@ class GoogleADKAdapter:
 
     @heard
     def after_agent_callback(self, *, agent: Any, callback_context: Any) -> None:
-        """An agent has come back."""
+        """An agent has come back; of one that is cancelled nothing else is told."""
         invocation = self._open.get(callback_context.invocation_id)
-        if invocation is not None:
-            self._end_agent(invocation, agent, invocation.cut_off_by)
+        error = None if invocation is None else interruption(invocation.before)
+        if invocation is None:
+            return
+        self._end_agent(invocation, agent, error)
+        if error is not None and agent.name == invocation.first:
+            self.end_invocation(callback_context.invocation_id, error)
 
     @heard
     def on_agent_error_callback(self, *, agent: Any, callback_context: Any, error: BaseException) -> None:

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from agentcell.adapters.ambient import run_here
 from agentcell.adapters.hearing import heard
 from agentcell.adapters.ledger import Ledger
-from agentcell.adapters.pydantic_ai_events import AgentRun, calls_of, tell_event, usage_of, words_of
+from agentcell.adapters.pydantic_ai_events import AgentRun, calls_of, tell_event, tell_waiting, thoughts_of, usage_of, words_of
 from agentcell.events import TextDelta, ToolOffer
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class PydanticAIAdapter:
         if agent_run.agent:
             agent_run.turn.end_agent(agent_run.agent, error=error)
             return
+        tell_waiting(agent_run, getattr(result, "output", None))  # the major version before has no event for that
         agent_run.turn.close(error)
         if result is not None and not agent_run.said.strip():
             self._answer(result.output)
@@ -115,6 +116,9 @@ class PydanticAIAdapter:
             agent_run.turn.end_model(agent_run.model, error=error)
             return
         agent_run.said = words_of(response, "text")
+        if agent_run.streamed != agent_run.model and thoughts_of(response):  # no event has told of it
+            agent_run.turn.reconcile(agent_run.model, thinking=words_of(response, "thinking"))
+            agent_run.turn.end_thinking(agent_run.model, thoughts_of(response))
         agent_run.turn.end_model(
             agent_run.model,
             text=agent_run.said,
@@ -177,7 +181,7 @@ def capability_class() -> Any:
             return self._streams
 
         async def for_run(self, ctx: Any) -> Any:
-            return self if can_stream(ctx.model) else AgentcellCapability(self._adapter, streams=False)
+            return self if can_stream(ctx.model) else type(self)(self._adapter, streams=False)
 
         async def wrap_run(self, ctx: Any, *, handler: Any) -> Any:
             if self._adapter.knows(ctx.run_id):
@@ -217,7 +221,22 @@ def capability_class() -> Any:
         async def on_event(self, ctx: Any, *, event: Any) -> None:
             self._adapter.hear(ctx, event)
 
-    return AgentcellCapability
+    if hasattr(AbstractCapability, "on_event"):
+        return AgentcellCapability
+
+    class AgentcellCapabilityOf1(AgentcellCapability):
+        """For pydantic-ai 1, where a capability hears events as they pass."""
+
+        @property
+        def has_wrap_run_event_stream(self) -> bool:
+            return self._streams
+
+        async def wrap_run_event_stream(self, ctx: Any, *, stream: Any) -> Any:
+            async for event in stream:
+                self._adapter.hear(ctx, event)
+                yield event
+
+    return AgentcellCapabilityOf1
 
 
 def can_stream(model: Any) -> bool:

@@ -28,6 +28,7 @@ class AgentRun:
         calls: The tool calls that run, those that are output included.
         said: What the newest model call said in words.
         newest: The newest event, which two capabilities may bring.
+        streamed: The key of the newest model call that was told in events.
     """
 
     turn: Turn
@@ -37,6 +38,7 @@ class AgentRun:
     calls: set[str] = dataclass_field(default_factory=set)
     said: str = ""
     newest: Any = None
+    streamed: str = ""
 
     def key(self, call: Any) -> str:
         """The key of a tool call in the turn: sub-agents side by side may ask their models under the same ids."""
@@ -46,7 +48,7 @@ class AgentRun:
 
 def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
     """Tells what an event of the agent run says; one of a kind that says nothing here is passed over."""
-    part = field(event, "part", "result")
+    part, run.streamed = field(event, "part", "result"), run.model
     match text_of(event, "event_kind"):
         case "part_start":
             _start_part(run, part)
@@ -63,11 +65,7 @@ def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
         case "function_tool_result":
             _end_tool(run, part)
         case "deferred_tool_requests":
-            requests = field(event, "requests")
-            for waiting in items_of(requests, "approvals"):
-                _pause(run, waiting, f"Run {text_of(waiting, 'tool_name')}?")
-            for waiting in items_of(requests, "calls"):
-                _pause(run, waiting, f"What does {text_of(waiting, 'tool_name')} give?")
+            tell_waiting(run, field(event, "requests"))
         case "deferred_tool_results":
             results = field(event, "results")
             for answers in (field(results, "approvals"), field(results, "calls")):
@@ -75,6 +73,14 @@ def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
                     ledger.resume(run.key({"tool_call_id": call_id}))
         case _:
             pass
+
+
+def tell_waiting(run: AgentRun, requests: Any) -> None:
+    """Tells of the calls that wait for the person, or for their result from outside."""
+    for waiting in items_of(requests, "approvals"):
+        _pause(run, waiting, f"Run {text_of(waiting, 'tool_name')}?")
+    for waiting in items_of(requests, "calls"):
+        _pause(run, waiting, f"What does {text_of(waiting, 'tool_name')} give?")
 
 
 def _start_part(run: AgentRun, part: Any) -> None:
@@ -144,6 +150,11 @@ def usage_of(usage: Any) -> Usage | None:
         reasoning_tokens=count_of(usage, "output_reasoning_tokens") or count_of(details, "reasoning_tokens"),
     )
     return told if told.total_tokens else None
+
+
+def thoughts_of(response: Any) -> list[ThinkingBlock]:
+    """The reasoning of a whole response, as the provider gave it."""
+    return [_block(part) for part in items_of(response, "parts") if text_of(part, "part_kind") == "thinking"]
 
 
 def words_of(response: Any, kind: str) -> str:
