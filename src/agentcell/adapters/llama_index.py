@@ -34,6 +34,7 @@ class Flow:
         model: The key of the newest model call.
         count: How many model calls there were.
         tool: The key of the newest tool call.
+        failed: Why its newest step failed; before LlamaIndex 0.14 the workflow itself does not say.
     """
 
     turn: Turn
@@ -45,6 +46,7 @@ class Flow:
     model: str = ""
     count: int = 0
     tool: str = ""
+    failed: BaseException | None = None
 
 
 class LlamaIndexAdapter:
@@ -56,6 +58,11 @@ class LlamaIndexAdapter:
         self.run = run
         self.ledger = Ledger(run)
         self.heard_runs: set[str] = set()  # the framework's ids of the workflow runs that the spans tell of
+        self.heard_contexts: dict[int, Any] = {}  # the same before those ids were told: the runs' contexts, by their `id`
+
+    def has_heard(self, handle: Any) -> bool:
+        """Whether the spans tell of the workflow run with this handle."""
+        return text_of(handle, "run_id") in self.heard_runs or id(field(handle, "ctx")) in self.heard_contexts
 
     def close(self, error: BaseException | None = None) -> None:
         """The block is left."""
@@ -182,6 +189,8 @@ class Ears:
         run_id = (tags or {}).get("llamaindex.run_id")
         if run_id:
             span.adapter.heard_runs.add(run_id)
+        elif arguments.get("ctx") is not None:
+            span.adapter.heard_contexts[id(arguments["ctx"])] = arguments["ctx"]
         event = arguments.get("ev")
         if type(event).__name__ == "ToolCall":
             span.adapter.start_tool(span.flow, event)
@@ -205,10 +214,13 @@ class Ears:
         if span is None:
             return
         kind = type(result).__name__
+        if not span.whole:
+            span.flow.failed = error
         if span.whole:
             self._models = {key: one for key, one in self._models.items() if one.flow is not span.flow}
             # A workflow that was cancelled has no result and no error.
-            span.adapter.end(span.flow, error or (None if result is not None else CancelledError("the workflow was cancelled")))
+            silent = span.flow.failed or CancelledError("the workflow was cancelled")
+            span.adapter.end(span.flow, error or (None if result is not None else silent))
         elif kind == "AgentOutput":
             span.adapter.hear_requests(span.flow, items_of(result, "tool_calls"))
         elif kind == "ToolCallResult":
