@@ -95,9 +95,10 @@ export class Store {
     return open === null && expand === "auto" ? "kept" : "none";
   }
 
-  /** Seconds that a row took, or has taken so far. */
+  /** Seconds that a row took, or has taken so far; of a lost run, until Python's last word. */
   rowSeconds(step: Step): number {
-    return step.elapsed ?? Math.max(0, now() - (this.tree.running.get(step.id) ?? Infinity)) / 1000;
+    const until = this.lost ? this.#heard : now();
+    return step.elapsed ?? Math.max(0, until - (this.tree.running.get(step.id) ?? Infinity)) / 1000;
   }
 
   /** The reader opens or folds the whole block. */
@@ -171,7 +172,7 @@ export class Store {
     try {
       change = applyPatch(view, patch);
     } catch (error) {
-      console.warn("agentcell: a patch did not fit; asking for everything", error);
+      console.warn("agentcell: a patch did not fit", error);
       return NO_CHANGE;
     }
     view.seq = seq;

@@ -89,8 +89,8 @@ export class CellView implements Drawn {
     this.#header.hidden = !view.title;
     this.#header.disabled = view.steps.length === 0;
     this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`);
-    this.#say(view.sentence || view.status_line);
-    this.#head();
+    this.#say(lost ? "No answer from the kernel" : view.sentence || view.status_line);
+    this.tick();
     this.#questions.update(view.questions);
     this.#questions.element.hidden = lost;
     this.#rows.update(change);

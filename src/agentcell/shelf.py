@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from agentcell.run import Run
 
 KEPT = 16
 """Ended runs whose widgets stay open: more than run between two times that a notebook is saved."""
@@ -19,37 +21,33 @@ KEPT = 16
 PATIENCE = 60.0
 """Seconds after its end in which a run's widget is closed only if the final output has arrived: a page may be loading it just now."""
 
-
-class Closable(Protocol):
-    """A widget of a run that has ended."""
-
-    left: bool
-    """Whether the final output has arrived in a page."""
-
-    def close(self) -> None:
-        """Ends it, here and in all pages."""
+AWAITED = 64
+"""Ended runs whose widgets stay open, whatever has arrived: a run that ends before its view is drawn is never heard of."""
 
 
 class Shelf:
-    """The widgets of ended runs, the newest last. One thread alone uses it: the pacer's."""
+    """The ended runs whose widgets are open, the newest last. One thread alone uses it: the pacer's."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._cells: list[tuple[float, Closable]] = []
+        self._runs: list[tuple[float, Run]] = []
 
-    def put(self, cell: Closable) -> None:
-        """Takes in a widget whose run has ended, and closes those that nobody will ask for any more."""
+    def put(self, run: Run) -> None:
+        """Takes in a run that has ended, and closes the widgets that nobody will ask for any more."""
         now = self._clock()
-        self._cells.append((now, cell))
-        older, newest = self._cells[:-KEPT], self._cells[-KEPT:]
-        over = [(since, old) for since, old in older if old.left or now - since > PATIENCE]
-        self._cells = [entry for entry in older if entry not in over] + newest
-        for _, old in over:
-            old.close()
+        self._runs.append((now, run))
+        stay: list[tuple[float, Run]] = []
+        over: list[tuple[float, Run]] = []
+        for later, (since, one) in zip(range(len(self._runs))[::-1], self._runs, strict=True):
+            awaited = later < AWAITED and not one.reach.delivered and now - since <= PATIENCE
+            (stay if later < KEPT or awaited else over).append((since, one))
+        self._runs = stay
+        for _, one in over:
+            one.cell.close()
 
     def forget(self) -> None:
         """After a fork: what it held is shown, and closed, by the parent."""
-        self._cells = []
+        self._runs = []
 
 
 SHELF = Shelf()
