@@ -164,7 +164,7 @@ class NotebookSurface:
         if run.options.persist == "snapshot":
             # Not before: the page that ran the cell has had the time to say that the notebook holds the end.
             run.cell.end_with(lambda: _final(run)[0])
-            self._shelf.put(run)
+        self._shelf.put(run, output)
 
 
 def _final(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
