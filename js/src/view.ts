@@ -100,6 +100,11 @@ export class CellView implements Drawn {
     this.#trace.innerHTML = this.#store.reader.trace || view.trace; // made safe by Python
   }
 
+  /** ipywidgets marks a view so when its kernel was restarted, or when it was made from a file. */
+  get cut(): boolean {
+    return this.#root.closest(".jupyter-widgets-disconnected") !== null;
+  }
+
   tick(): void {
     this.#head();
     this.#rows.tick();

@@ -93,6 +93,20 @@ test("a lost kernel stops the clocks and says when it was last seen; the next me
   page.end();
 });
 
+test("a view that is made from a file alone is lost at once", () => {
+  const host = new Host({ elapsed_seconds: 47 });
+  const controller = new AbortController();
+  widget.initialize({ model: host.model, signal: controller.signal });
+  const el = place();
+  el.className = "jupyter-widgets-disconnected";
+  widget.render({ model: host.model, el, signal: controller.signal });
+  assert.equal(eyes(el).title(), "Kernel lost · last seen at 47s");
+  el.className = ""; // as Jupyter has it when the kernel is there again
+  pass(1250);
+  assert.equal(eyes(el).title(), "Reasoning · 48s");
+  controller.abort();
+});
+
 test("the line of what goes on is the only live region, and marks code", () => {
   const page = show({ status_line: "Working on `search_notes` — <b>page</b> 2" });
   assert.equal(page.el.querySelectorAll("[aria-live], [role=status]").length, 1);

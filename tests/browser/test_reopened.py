@@ -92,6 +92,11 @@ def test_widget_state_that_is_saved_too_neither_grows_nor_tells_nor_gets_in_the_
         assert set(saved.cells[1].outputs[0].data) == {"text/html", "text/plain"}
         jupyterlab.close_pages()
         check_opens(jupyterlab.open(page.path), shots / "state-kernel.png")
+        # What was saved in the middle of it comes back as a widget, which no kernel will ever end.
+        lost = jupyterlab.open(midway).output(1).locator(".agentcell")
+        expect(lost).to_have_attribute("data-state", "lost", timeout=10_000)
+        expect(lost.locator(".ac-text")).to_have_count(2)
+        lost.screenshot(path=shots / "state-midway.png")
         check_opens(jupyterlab.open(page.path, kernel=False), shots / "state-trusted.png")
         saved.metadata["came_by"] = "mail"
         check_opens(jupyterlab.open(saved, kernel=False), shots / "state-untrusted.png")

@@ -111,21 +111,20 @@ model;
 #listeners;
 #heard = now();
 #checked = 0;
-#disconnected = false;
 #timer;
 #writing = false;
 #stale = false;
 #newest = 0;
 #retry;
 constructor(model) {
-	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => { this.#disconnected = true, this.#look() }], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
+	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
 	for (let [event, callback] of this.#listeners) model.on(event, callback);
 }
 dispose() {
 	for (let [event, callback] of this.#listeners) this.model.off(event, callback);
 	this.#drawn.clear(), this.#schedule(), clearTimeout(this.#retry), this.#stale = false;
 }
-add(drawn) { this.#drawn.add(drawn), this.#schedule() }
+add(drawn) { this.#drawn.add(drawn), this.#schedule(), this.#look() }
 remove(drawn) { this.#drawn.delete(drawn), this.#schedule() }
 get working() { return this.view.status === "idle" || this.view.status === "reasoning" }
 get shown() {
@@ -160,7 +159,7 @@ send(act) { sendAction(this.model, act) }
 	let found = this.#judge();
 	(change !== NO_CHANGE || found) && this.#draw(change), this.#newest > this.view.seq && this.#retry === void 0 && this.#resync(FIRST_RETRY);
 }
-#hear() { this.#heard = now(), this.#disconnected = false }
+#hear() { this.#heard = now() }
 #beat(elapsed) {
 	this.view.elapsed_seconds = elapsed, this.#write(["elapsed_seconds"]), this.clock.set(elapsed, this.view.clock === "running");
 }
@@ -201,7 +200,7 @@ get #underWay() { return this.view.status === "reasoning" || this.view.status ==
 }
 #look() { this.#judge() && this.#draw(NO_CHANGE) }
 #judge() {
-	let silent = this.clock.running && now() - this.#heard > SILENCE, lost = this.#underWay && (this.#disconnected || silent || kernelGone(this.model)), news = lost !== this.lost;
+	let silent = this.clock.running && now() - this.#heard > SILENCE, cut = [...this.#drawn].some((drawn) => drawn.cut), lost = this.#underWay && (cut || silent || kernelGone(this.model)), news = lost !== this.lost;
 	return this.lost = lost, news;
 }
 };
@@ -407,6 +406,7 @@ update(change) {
 	let state = this.#state();
 	this.#root.dataset.state = state, this.#header.toggleAttribute("data-sign", state in SIGNS), setText(this.#sign, SIGNS[state] ?? ""), this.#header.hidden = !view.title, this.#header.disabled = view.steps.length === 0, this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`), this.#say(lost ? "No answer from the kernel" : view.sentence || view.status_line), this.tick(), this.#questions.update(view.questions), this.#questions.element.hidden = lost, this.#rows.update(change), this.#answer.update(view.blocks, change?.blocks), view.trace !== this.#placed && (this.#placed = view.trace, this.#trace.innerHTML = this.#store.reader.trace || view.trace);
 }
+get cut() { return this.#root.closest(".jupyter-widgets-disconnected") !== null }
 tick() { this.#head(), this.#rows.tick() }
 #state() {
 	let { lost, clock, view } = this.#store;
