@@ -60,6 +60,9 @@ class Surface(Protocol):
     def close(self, run: Run) -> None:
         """The block was left: show, and leave behind, how it ended."""
 
+    def before_asking(self) -> None:
+        """The console is about to ask the person, in the calling thread: what happened before should stand before it."""
+
 
 class Run(Recorder, Frameworks):
     """A run of an agent: records what happens in it, and tells how far it is.
@@ -257,7 +260,7 @@ class Run(Recorder, Frameworks):
             if ask is not None:
                 asked.answer = ask(question, asked.choices)
             elif self.questions.wait(asked, self.raise_if_stopping) is None:
-                asked.answer = ask_console(question, asked.choices, words=words)
+                asked.answer = self._ask_console(question, asked)
         return asked.answer or ""
 
     async def pause_async(self, question: str, *, choices: Sequence[str] = (), words: bool = False) -> str:
@@ -273,8 +276,14 @@ class Run(Recorder, Frameworks):
         """
         with self._asking(question, choices, words=words) as asked:
             if await self.questions.wait_async(asked, self.raise_if_stopping) is None:
-                asked.answer = ask_console(question, asked.choices, words=words)
+                asked.answer = self._ask_console(question, asked)
         return asked.answer or ""
+
+    def _ask_console(self, question: str, asked: Question) -> str:
+        if self._surface is not None:
+            with self._faults.guarding("showing the run"):
+                self._surface.before_asking()
+        return ask_console(question, asked.choices, words=asked.words)
 
     @contextmanager
     def _asking(self, question: str, choices: Sequence[str], *, words: bool) -> Iterator[Question]:

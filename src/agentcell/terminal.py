@@ -56,6 +56,10 @@ class TextSurface:
                 self._print(patient=False)
                 self._run = None
 
+    def before_asking(self) -> None:
+        """Prints what waits: a question stands below it."""
+        self.flush()
+
     def state_changed(self) -> None:
         """Called by the run: nothing is printed for a state alone."""
 
