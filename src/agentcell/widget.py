@@ -159,7 +159,7 @@ class AgentCell(anywidget.AnyWidget):
 
     # What the pacer asks
 
-    def flush(self) -> None:
+    def flush(self) -> bool:
         """Brings all traits up to date and sends one patch with what changed, if anything did."""
         with self._sending:
             self.view.refresh(prices=False)
@@ -173,6 +173,7 @@ class AgentCell(anywidget.AnyWidget):
                 message: wire.PatchMessage = {"type": "patch", "seq": self.seq, "patch": patch}
                 self.send(message)
             self._look_again()
+            return bool(patch)
 
     def send_all(self) -> None:
         """Sends all traits: what patches have brought, and what they would bring next."""
