@@ -27,6 +27,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 import agentcell
 from adapters.clients import ask, async_client
+from adapters.dspy_programs import dspy
 from adapters.hearing import exchange
 from agentcell.events import Usage
 from agentcell.testing import ReplayServer
@@ -124,12 +125,28 @@ async def by_openai_agents(shape, client, server, run):
     await run.consume(Runner.run_streamed(agent, "hi"))
 
 
+class Whole(dspy.ChatAdapter):
+    """Takes whatever a model writes for the answer."""
+
+    def parse(self, signature, completion):
+        return {"answer": completion}
+
+
+async def by_dspy(shape, client, server, run):
+    kind = {"model_type": "responses"} if shape == "responses" else {}
+    lm = dspy.LM("openai/tiny", api_base=server.url, api_key="none", cache=False, num_retries=0, **kind)
+    with dspy.context(lm=lm, adapter=Whole()):
+        async for _ in dspy.streamify(dspy.Predict("question -> answer"), is_async_program=True)(question="hi"):
+            pass
+
+
 ROADS = {
     "stream": by_stream,
     "pydantic-ai": by_pydantic_ai,
     "spans": by_spans,
     "LangChain": by_langchain,
     "OpenAI Agents": by_openai_agents,
+    "DSPy": by_dspy,
 }
 
 
@@ -145,7 +162,7 @@ async def heard(road, shape):
 
 @pytest.mark.parametrize(
     ("road", "shape"),
-    [(road, shape) for road in ROADS for shape in SHAPES if (road, shape) != ("OpenAI Agents", "messages")],
+    [(road, shape) for road in ROADS for shape in SHAPES if shape != "messages" or road not in ("OpenAI Agents", "DSPy")],
 )
 def test_the_same_response_has_the_same_tokens(road, shape):
     run = asyncio.run(heard(road, shape))

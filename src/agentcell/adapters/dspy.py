@@ -74,7 +74,7 @@ class DSPyAdapter:
                 return
             if call.tool == call_id:
                 call.turn.end_tool(call_id, result=getattr(outputs, "passages", outputs), error=exception)
-            elif call.kind == "Predict":
+            elif call.kind == "Predict" and thinking_in(outputs) != call.thought:
                 call.turn.tell_thought(thinking_in(outputs), agent=call.agent)
             if call.parent is None and exception is None and call.tool is None:
                 call.answer.end(outputs)
@@ -125,7 +125,9 @@ class DSPyAdapter:
             if call is None:
                 return
             said = outputs if isinstance(outputs, list) else []
-            thinking = text_of(said[0], "reasoning_content") if said and isinstance(said[0], Mapping) else None
+            thinking = text_of(said[0], "reasoning_content") if said and isinstance(said[0], Mapping) else ""
+            if call.parent is not None:
+                call.parent.thought = thinking
             usage = None if exception is not None else usage_of(call.instance, outputs)
             call.turn.end_model(call_id, thinking=thinking, usage=usage, error=exception)
             if call.parent is None and said:

@@ -32,6 +32,7 @@ class Call:
         agent: The key of the sub-agent that it belongs to; "" is the agent itself.
         tool: The key of the tool call that it is, or is made in; None when an agent stands between.
         inside: Of a tool, what makes its own code a part of it.
+        thought: Of a predictor, what its model has told of its own accord.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Call:
     agent: str = ""
     tool: str | None = None
     inside: FrameworkCall | None = None
+    thought: str = ""
 
     @property
     def kind(self) -> str:

@@ -12,7 +12,16 @@ from agentcell.events import Usage
 REASONING = ("reasoning", "rationale", "next_thought", "thought")
 """Fields in which DSPy's own modules ask a model for what it thinks."""
 
-_NO_ANSWER = (*REASONING, "trajectory", "next_tool_name", "next_tool_args", "tool_calls", "completions", "history", "termination_reason")
+_NO_ANSWER = (
+    *REASONING,
+    "trajectory",
+    "next_tool_name",
+    "next_tool_args",
+    "tool_calls",
+    "completions",
+    "history",
+    "termination_reason",
+)
 _NEWEST = 50
 
 
