@@ -56,7 +56,8 @@ def usage_of(model: Any, outputs: Any) -> Usage | None:
         count_of(told, "prompt_tokens", "input_tokens"),
         count_of(told, "completion_tokens", "output_tokens"),
         cache_read_tokens=count_of(read, "cached_tokens") or count_of(told, "cache_read_input_tokens", "cache_read_tokens"),
-        cache_write_tokens=count_of(told, "cache_creation_input_tokens", "cache_write_tokens"),
+        cache_write_tokens=count_of(read, "cache_creation_tokens")
+        or count_of(told, "cache_creation_input_tokens", "cache_write_tokens"),
         reasoning_tokens=count_of(written, "reasoning_tokens") or count_of(told, "reasoning_tokens"),
     )
 
