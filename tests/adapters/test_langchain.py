@@ -301,8 +301,9 @@ def test_a_tool_that_hangs_is_stopped(way):
         @tool
         def hang() -> str:
             """Hangs until it is told that the run stops."""
-            threading.Thread(target=run.stop).start()
-            run._stop.wait()
+            person = threading.Thread(target=run.stop)
+            person.start()
+            person.join()
             run.raise_if_stopping()
             return "on and on"
 
@@ -373,7 +374,7 @@ def test_a_fault_of_ours_is_reported_and_does_not_reach_the_agent(monkeypatch):
         raise OSError("broken")
 
     with agentcell.watch(display=False) as run:
-        monkeypatch.setattr(run.langchain().ledger, "turn", fail)
+        monkeypatch.setattr(run.langchain().calls.ledger, "turn", fail)
         with pytest.warns(agentcell.AgentcellWarning, match="broken"):
             assert model("Mild.").invoke("hi").content == "Mild."
     assert run.faults["listening to LangChain"] > 0
