@@ -40,6 +40,7 @@ class Call:
         models: Of the outermost, how many models were asked.
         spoke: Of the outermost, whether a model of its own wrote something that may be the answer.
         inside: Of a tool, what makes its own code a part of it.
+        asked: Of a tool, the id that the model gave the call; None when the user's own code called it.
     """
 
     turn: Turn
@@ -55,6 +56,7 @@ class Call:
     models: int = 0
     spoke: bool = False
     inside: FrameworkCall | None = None
+    asked: str | None = None
 
     @property
     def root(self) -> Call:
@@ -81,6 +83,8 @@ class Calls:
         self.ledger = Ledger(run)
         self.pauses = Pauses(self.ledger)
         self.open: dict[UUID, Call] = {}
+        self._keys: dict[tuple[str, str], str] = {}  # of tool calls, by agent and id
+        self._owners: dict[str, str] = {}  # agents by the id of a call, the first that used it
 
     def begin(self, run_id: UUID, parent_run_id: UUID | None, name: str, metadata: Mapping[str, Any] | None) -> Call | None:
         """A call begins; None for one that is known: whoever gave the handler twice is told once."""
@@ -119,16 +123,29 @@ class Calls:
         name: str,
         arguments: Mapping[str, Any],
         *,
-        key: str | None = None,
+        asked: str | None = None,
         metadata: Mapping[str, Any] | None,
     ) -> None:
-        """A tool begins to run; `key` is the id that the model gave its call, if it asked for it."""
+        """A tool begins to run; `asked` is the id that the model gave its call, if it asked for it."""
         call = self.begin(run_id, parent_run_id, name, metadata)
         if call is not None:
-            outer, call.key = call.tool, key or call.key
+            call.asked = asked
+            outer, call.key = call.tool, (self.key_of(call.agent, asked) if asked else self.ledger.asked(name, arguments)) or call.key
             call.turn.start_tool(call.key, name, arguments, agent=call.agent, inside=outer)
             call.tool = call.key
             call.inside = call.turn.enter_tool(call.key)  # the tool runs in a copy of this context
+
+    def ask_tool(self, agent: str, asked: str) -> str:
+        """What the ledger shall know a call by that a model of this agent asks for.
+
+        Small models and scripted ones number their calls, so agents that work at the same time may use one id for two calls.
+        """
+        taken = self._owners.setdefault(asked, agent) != agent
+        return self._keys.setdefault((agent, asked), f"{agent}/{asked}" if taken else asked)
+
+    def key_of(self, agent: str, asked: str) -> str:
+        """What the ledger knows a call by that runs in this agent, or is over."""
+        return self._keys.get((agent, asked), asked)
 
     def end_tool(self, run_id: UUID, output: Any, error: BaseException | None = None) -> None:
         """A tool is over, or waits on the person: LangGraph says so by an error."""
@@ -138,9 +155,10 @@ class Calls:
                 return
             if call.inside is not None:
                 call.inside.leave()
-            waits = self.pauses.hear(call.turn, error, call.key)
-            if not waits:
-                result, failure = tool_end_of(output, call.key)
+            if self.pauses.hear(call.turn, error, call.key):
+                call.turn.suspend_tool(call.key)
+            else:
+                result, failure = tool_end_of(output, call.asked)
                 call.turn.end_tool(call.key, result=result, error=failure if is_no_failure(error) else error)
             if call.parent is None:
                 self.end_turn(call, None if is_no_failure(error) else error)

@@ -109,7 +109,7 @@ class ModelCallbacks(Callbacks):
         turn, told = call.turn, field(message, "response_metadata") or {}
         spoken, asked = spoken_of(message), field(message, "tool_calls") or []
         for number, one in enumerate(asked):
-            key = one.get("id") or f"{call.key}:{number}"
+            key = self.calls.ask_tool(call.agent, one.get("id") or f"{call.key}:{number}")
             turn.ask_tool(key, one["name"], one.get("args"), agent=call.agent, model=call.key)
             if call.structured:
                 turn.end_tool(key, result=one.get("args"))

@@ -35,8 +35,7 @@ class ToolCallbacks(Callbacks):
         with self.calls.ledger.lock:
             name = str((serialized or {}).get("name") or more.get("name") or "tool")
             arguments = inputs if isinstance(inputs, Mapping) else {"input": input_str}
-            key = tool_call_id or self.calls.ledger.asked(name, arguments)
-            self.calls.start_tool(run_id, parent_run_id, name, arguments, key=key, metadata=metadata)
+            self.calls.start_tool(run_id, parent_run_id, name, arguments, asked=tool_call_id, metadata=metadata)
 
     @heard
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:

@@ -414,6 +414,13 @@ class Turn:
                 )
             )
 
+    def suspend_tool(self, key: str) -> None:
+        """What runs inside a tool call waits on the person, and the call with it; it goes on when it starts again."""
+        with self._ledger.lock:
+            known = self._ledger.tools.get(key)
+            if known is not None and known.state == "running":
+                known.state = "waiting"
+
     def refuse_tool(self, key: str, reason: str) -> None:
         """The person does not let a tool call run: it is over, and no failure."""
         with self._ledger.lock:
