@@ -28,7 +28,7 @@ def test_two_model_calls_and_two_tools_of_which_one_raises(way):
     run = watched(agent)
     assert rows(run) == [("weather", "done", "7 degrees in Oslo"), ("boom", "failed", "ValueError: boom 1")]
     assert [step.content for step in run.steps if step.kind == "thinking"] == ["I need the weather."]
-    assert "Let me look." in [step.text for step in run.steps]
+    assert [step.tool or step.text for step in run.steps] == ["Thinking", "Let me look.", "weather", "boom"]
     assert run.answer_text == "It is mild in Oslo."
     assert run.outcome == "answered"
     assert run.usage == Usage(20, 10, cache_read_tokens=8, reasoning_tokens=4)

@@ -108,6 +108,7 @@ class ModelCallbacks(Callbacks):
     def _end_model(self, call: Call, message: Any) -> None:
         turn, told = call.turn, field(message, "response_metadata") or {}
         spoken, asked = spoken_of(message), field(message, "tool_calls") or []
+        turn.reconcile(call.key, text=spoken.text, thinking=spoken.thinking)  # it spoke before it asked
         for number, one in enumerate(asked):
             key = self.calls.ask_tool(call.agent, one.get("id") or f"{call.key}:{number}")
             turn.ask_tool(key, one["name"], one.get("args"), agent=call.agent, model=call.key)
