@@ -142,6 +142,7 @@ class Turn:
         self._models: dict[str, _Model] = {}
         self._ended_models: dict[str, str] = {}  # ids by key
         self._adopted = ""
+        self._answered = False
 
     def adopt(self, call: ModelCall) -> None:
         """The first model call of this turn is one that was begun already; one that comes too late for that is over."""
@@ -319,10 +320,11 @@ class Turn:
         return key in self._models
 
     def answer(self, text: str) -> None:
-        """The agent answers in words that no model call of its own said: those of a sub-agent, or of its code."""
+        """The agent answers, or goes on to, in words that no model call of its own said: those of a sub-agent, or of its code."""
         with self._ledger.lock:
-            paragraph = "\n\n" if text and self._ledger.answered else ""
+            paragraph = "\n\n" if text and self._ledger.answered and not self._answered else ""
             self._ledger.answered |= bool(text)
+            self._answered |= bool(text)
             self._record(TextDelta(text=paragraph + text))
 
     def tell_thought(self, text: str, *, agent: str = "") -> None:
@@ -412,6 +414,13 @@ class Turn:
                     duration=duration,
                 )
             )
+
+    def suspend_tool(self, key: str) -> None:
+        """What runs inside a tool call waits on the person, and the call with it; it goes on when it starts again."""
+        with self._ledger.lock:
+            known = self._ledger.tools.get(key)
+            if known is not None and known.state == "running":
+                known.state = "waiting"
 
     def refuse_tool(self, key: str, reason: str) -> None:
         """The person does not let a tool call run: it is over, and no failure."""
