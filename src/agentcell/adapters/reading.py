@@ -13,7 +13,7 @@ from agentcell.adapters.llama_index_events import WorkflowReader
 from agentcell.adapters.model_call import ModelCall
 from agentcell.adapters.openai_agents import AgentStreamReader
 from agentcell.adapters.openai_chat import ChatReader
-from agentcell.adapters.openai_responses import ResponsesReader
+from agentcell.adapters.openai_background import ResponseStreamReader
 from agentcell.adapters.plain_text import TextReader
 from agentcell.adapters.pydantic_ai_events import AgentEventsReader
 from agentcell.adapters.smolagents import AgentRunReader
@@ -63,7 +63,7 @@ READERS: tuple[type[Reader], ...] = (
     ClaudeMessagesReader,
     AgentRunReader,
     ChatReader,
-    ResponsesReader,
+    ResponseStreamReader,
     MessagesReader,
     GenerateContentReader,
     TextReader,
