@@ -25,7 +25,7 @@ from openai.types.responses.response_usage import InputTokensDetails, OutputToke
 import agentcell
 from adapters.beside import watch_beside
 from adapters.hearing import RECORDINGS
-from agentcell.adapters.openai_agents import CURRENT, FAILED
+from agentcell.adapters.openai_agents_calls import CURRENT, FAILED
 from agentcell.events import (
     AgentStarted,
     LimitReached,

@@ -38,7 +38,13 @@ def events(words="Oslo is mild.", number=1):
         {"type": "response.queued", "response": response(number, "queued")},
         {"type": "response.in_progress", "response": response(number, "in_progress")},
         {"type": "response.output_item.added", "output_index": 0, "item": reasoning},
-        {"type": "response.reasoning_summary_text.delta", "item_id": thought, "output_index": 0, "summary_index": 0, "delta": "Hm."},
+        {
+            "type": "response.reasoning_summary_text.delta",
+            "item_id": thought,
+            "output_index": 0,
+            "summary_index": 0,
+            "delta": "Hm.",
+        },
         {
             "type": "response.output_item.done",
             "output_index": 0,

@@ -1,8 +1,8 @@
 """Reads Responses streams, each as one model call, also where one response comes in several streams.
 
-A response that is made in the background goes on at the provider when its stream breaks off or is closed, and another stream brings the rest,
-or all of it once more (https://platform.openai.com/docs/guides/background). Its events are numbered, and that number is what tells them
-apart; for any other response a number means nothing, because many hosts send always the same.
+A response that is made in the background goes on at the provider when its stream breaks off or is closed; another stream brings the rest,
+or all of it once more (https://platform.openai.com/docs/guides/background). Its events are numbered, and the number is what tells
+them apart; for any other response a number means nothing, because many hosts send always the same.
 """
 
 from __future__ import annotations
@@ -67,7 +67,6 @@ class ResponseStreamReader:
     """Reads the events of one stream."""
 
     derived: ClassVar[frozenset[str]] = ResponsesReader.derived
-    takes = staticmethod(ResponsesReader.takes)
 
     def __init__(self, call: ModelCall) -> None:
         self.call = self
@@ -76,6 +75,11 @@ class ResponseStreamReader:
         self._known: BackgroundResponses = call.run.adapter(BackgroundResponses)
         self._background: BackgroundResponse | None = None
         self._begun = False
+
+    @staticmethod
+    def takes(kind: str, event: Any, /) -> bool:
+        """Whether this is an event of such a stream."""
+        return ResponsesReader.takes(kind, event)
 
     def read(self, event: Any) -> None:
         """Records what one event says."""
