@@ -608,3 +608,11 @@ def test_strings_that_break_off_by_an_error_are_a_failed_call():
 def test_a_string_alone_is_no_stream():
     with pytest.raises(TypeError, match="Is stream=True missing"):
         watch_stream(Collector(), "Oslo is mild.")
+
+
+def test_a_stream_that_is_watched_already_is_watched_once():
+    run = Collector()
+    stream = watch_stream(run, list(WORDS))
+    assert watch_stream(run, stream) is stream
+    assert list(watch_stream(run, stream)) == list(WORDS)
+    assert (run.text, run.end.outcome) == ("one two three", "done")

@@ -182,7 +182,7 @@ class ClaudeMessagesReader:
         elif failed:
             errors = [error for error in plain(items_of(event, "errors")) if isinstance(error, str)]
             turn.end_model(self._run.new_id(), error="; ".join(errors) or said or subtype)
-        elif said and said.strip() != told.messages.said.strip() and not cancelled:
+        elif said and not cancelled:
             turn.answer(said)
         self._charge(turn, event)
         self._end(told, CancelledError("it was interrupted") if cancelled else None)

@@ -39,7 +39,6 @@ class Messages:
     Attributes:
         open: The newest message of each agent, by the agent's key.
         usage: The tokens of the messages that are over.
-        said: What the run's own agent said last.
     """
 
     def __init__(self, turn: Turn, tool_result: Callable[[Any], None]) -> None:
@@ -47,7 +46,6 @@ class Messages:
         self._tool_result = tool_result
         self.open: dict[str, Message] = {}
         self.usage = Usage()
-        self.said = ""
 
     def hear(self, agent: str, event: Any) -> None:
         """A piece of a message, as the provider's own event."""
@@ -113,8 +111,6 @@ class Messages:
             case "TextBlock":
                 message.text += text_of(block, "text")
                 self._turn.reconcile(message.key, text=message.text, agent=message.agent)
-                if not message.agent:
-                    self.said = message.text
             case "ThinkingBlock":
                 words, signature = text_of(block, "thinking"), text_of(block, "signature") or None
                 message.thinking += words

@@ -142,6 +142,7 @@ class Turn:
         self._models: dict[str, _Model] = {}
         self._ended_models: dict[str, str] = {}  # ids by key
         self._adopted = ""
+        self._spoken: list[str] = []  # what was written last in the agent's own name
 
     def adopt(self, call: ModelCall) -> None:
         """The first model call of this turn is one that was begun already; one that comes too late for that is over."""
@@ -223,6 +224,7 @@ class Turn:
             if call is not None:
                 self._end_thinking(call)
                 call.text.append(text)
+                self._spoken = self._spoken if call.voice else call.text
                 self._record(TextDelta(text=text, model_call_id=call.call_id, agent_id=call.voice))
 
     def think(self, key: str, text: str, *, agent: str = "") -> None:
@@ -319,8 +321,13 @@ class Turn:
         return key in self._models
 
     def answer(self, text: str) -> None:
-        """The agent answers in words that no model call of its own said: those of a sub-agent, or of its code."""
+        """What the agent answers as a whole; of words that it said last itself, or one that `speaks` for it, nothing is told again.
+
+        The words may be another's all the same: those of a sub-agent, of a tool, or of the agent's code.
+        """
         with self._ledger.lock:
+            if "".join(self._spoken).strip().endswith(text.strip()):
+                return
             paragraph = "\n\n" if text and self._ledger.answered else ""
             self._ledger.answered |= bool(text)
             self._record(TextDelta(text=paragraph + text))

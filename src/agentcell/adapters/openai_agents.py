@@ -76,7 +76,7 @@ class OpenAIAgentsAdapter:
             call.turn.end_agent(call.first_agent, error=error)
             return
         output = field(result, "final_output")
-        if error is None and isinstance(output, str) and output.strip() != call.said.strip():
+        if error is None and isinstance(output, str):
             call.turn.answer(output)  # a tool's result may be the whole answer
         call.turn.close(error)
 
@@ -119,12 +119,11 @@ class OpenAIAgentsAdapter:
         call.ended += 1
         key, items = call.model(call.ended), items_of(response, "output")
         asked = [item for item in items if text_of(item, "type") in ASKED]
-        call.said = texts_of(items, "message", "content")
         for item in items:
             self._tell_hosted(call, key, item)
         call.turn.end_model(
             key,
-            text=call.said,
+            text=texts_of(items, "message", "content"),
             thinking=texts_of(items, "reasoning", "summary", "content", between="\n\n"),
             usage=known(usage_of(field(response, "usage"))),
             tool_calls=len(asked) or None,

@@ -33,7 +33,6 @@ class RunnerCall:
         reader: Reads the response that the stream brings now.
         spans: The span of each tool call that began to run, where the SDK traces.
         handed: The calls that handed the conversation over.
-        said: What the last model call wrote.
         over: Whether it has ended.
         max_turns: How many model calls it may make, None where nobody said.
         hold: Kept, so that its `id` stays its own.
@@ -48,7 +47,6 @@ class RunnerCall:
         self.reader: ResponsesReader | None = None
         self.spans: dict[str, Any] = {}
         self.handed: set[str] = set()
-        self.said = ""
         self.over = False
         self.max_turns: int | None = None
         self.hold = hold

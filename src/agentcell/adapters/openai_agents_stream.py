@@ -5,9 +5,9 @@ from __future__ import annotations
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from agentcell.adapters.fields import field, items_of, plain, text_of
+from agentcell.adapters.fields import field, plain, text_of
 from agentcell.adapters.openai_agents import OpenAIAgentsAdapter
-from agentcell.adapters.openai_agents_calls import FAILED, texts_of
+from agentcell.adapters.openai_agents_calls import FAILED
 from agentcell.adapters.openai_responses import ASKED, ResponsesReader, call_id_of, input_of, name_of
 from agentcell.adapters.turn_call import TurnCall
 
@@ -35,7 +35,6 @@ def _hear_model(call: RunnerCall, event: Any) -> None:
     if text_of(event, "type") in ENDS:
         call.read += 1
         call.reader = None
-        call.said = texts_of(items_of(field(event, "response"), "output"), "message", "content")
 
 
 def _hear_item(adapter: OpenAIAgentsAdapter, call: RunnerCall, name: str, item: Any) -> None:
