@@ -16,7 +16,7 @@ from agentcell.adapters.openai_background import ResponseStreamReader
 from agentcell.adapters.openai_chat import ChatReader
 from agentcell.adapters.plain_text import TextReader
 from agentcell.adapters.pydantic_ai_events import AgentEventsReader
-from agentcell.adapters.smolagents import AgentRunReader
+from agentcell.adapters.smolagents_stream import AgentRunReader
 
 if TYPE_CHECKING:
     from agentcell.run import Run

@@ -132,6 +132,7 @@ class WatchedRunner:
         def run_and_tell() -> Any:
             response = run_tools()
             self._tell(response)
+            self.watched_by.raise_if_stopping()  # the model is not asked again
             return response
 
         return run_and_tell
@@ -140,6 +141,7 @@ class WatchedRunner:
         async def run_and_tell() -> Any:
             response = await run_tools()
             self._tell(response)
+            self.watched_by.raise_if_stopping()
             return response
 
         return run_and_tell
