@@ -6,12 +6,22 @@ n-th that a hook tells to start is the n-th that ends, and the n-th whose respon
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcell.adapters.fields import arguments_of, field, items_of, plain, text_of
 from agentcell.adapters.hearing import heard
 from agentcell.adapters.ledger import Ledger
-from agentcell.adapters.openai_agents_calls import CURRENT, FAILED, RunnerCall, function_span, known, model_of, texts_of
+from agentcell.adapters.openai_agents_calls import (
+    CURRENT,
+    FAILED,
+    RunnerCall,
+    function_span,
+    guardrail_in,
+    known,
+    model_of,
+    texts_of,
+)
 from agentcell.adapters.openai_agents_pauses import ask_person, resume
 from agentcell.adapters.openai_responses import (
     ASKED,
@@ -23,7 +33,7 @@ from agentcell.adapters.openai_responses import (
     result_of,
     usage_of,
 )
-from agentcell.events import LimitReached, ToolOffer
+from agentcell.events import LimitReached, Noted, ToolOffer
 
 if TYPE_CHECKING:
     from agentcell.run import Run
@@ -70,6 +80,10 @@ class OpenAIAgentsAdapter:
                 ask_person(call, item)
             return
         self._blame(call, error)
+        guardrail = guardrail_in(error)
+        if guardrail is not None:
+            self.run.record(Noted(text=f"The guardrail `{guardrail}` stopped it"))
+            error = CancelledError(f"the guardrail `{guardrail}` stopped it")
         if type(error).__name__ == "MaxTurnsExceeded":
             self.run.record(LimitReached(kind="turns", limit=call.max_turns))
         if not call.root:

@@ -71,6 +71,15 @@ def known(usage: Usage) -> Usage | None:
     return usage if usage.total_tokens else None
 
 
+def guardrail_in(error: BaseException | None) -> str | None:
+    """The name of the guardrail that stopped an agent, None when none did."""
+    if not type(error).__name__.endswith("GuardrailTripwireTriggered"):
+        return None
+    guardrail = field(field(error, "guardrail_result"), "guardrail") or field(error, "guardrail")
+    name = getattr(guardrail, "get_name", None)
+    return str(name()) if callable(name) else ""
+
+
 def texts_of(items: Iterable[Any], kind: str, *names: str, between: str = "") -> str:
     """What the items of a kind say, in the parts under these names."""
     parts = (part for item in items if text_of(item, "type") == kind for name in names for part in items_of(item, name))
