@@ -54,6 +54,7 @@ class _Call:
         hosted: Of a model, the tools that its provider runs.
         structured: Of a model, whether it was asked for an object, by way of a tool that nobody runs.
         models: Of the outermost, how many models were asked.
+        spoke: Of the outermost, whether a model of its own wrote something that may be the answer.
         inside: Of a tool, what makes its own code a part of it.
     """
 
@@ -68,6 +69,7 @@ class _Call:
     hosted: HostedTools | None = None
     structured: bool = False
     models: int = 0
+    spoke: bool = False
     inside: FrameworkCall | None = None
 
     @property
@@ -167,7 +169,7 @@ class LangChainAdapter:
 
     def _answer(self, call: _Call, outputs: Any) -> None:
         """A graph of agents answers with what one of them said last, which was heard as words of that one."""
-        last = list(messages_in(outputs))[-1:] if call.models else []
+        last = list(messages_in(outputs))[-1:] if call.models and not call.spoke else []
         for message in last:
             if text_of(message, "type") == "ai":
                 call.turn.answer(spoken_of(message).text)
@@ -234,6 +236,7 @@ class LangChainAdapter:
             if message is None:  # a model that only goes on with a text
                 text = text_of(generation, "text")
                 call.turn.end_model(call.key, text=text, tool_calls=0)
+                call.root.spoke |= bool(text and not call.agent)
             else:
                 self._end_model(call, message)
             self._leave_model(call)
@@ -278,6 +281,7 @@ class LangChainAdapter:
             response_id=response_id_of(message),
             tool_calls=len(asked),
         )
+        call.root.spoke |= bool(spoken.text and not asked and not call.agent)
 
     def _leave_model(self, call: _Call, error: BaseException | None = None) -> None:
         if call.agent == call.key:
