@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from agentcell.adapters.fields import arguments_of, count_of, field, items_of, plain, text_of
 from agentcell.adapters.hearing import heard
 from agentcell.adapters.ledger import Ledger
+from agentcell.adapters.smolagents_code import Words
 from agentcell.errors import first_line
 from agentcell.events import LimitReached, Noted, ToolOffer, Usage
 
@@ -105,7 +106,7 @@ class AgentRun:
         """Takes one event; `step` is the step that is being made, as far as it has come."""
         match type(event).__name__:
             case "ChatMessageStreamDelta":
-                self.turn.write(self._model, text_of(event, "content"), agent=self.agent)
+                self.turn.write(self._model, self._words.read(text_of(event, "content")), agent=self.agent)
             case "ToolCall":
                 self._end_model(step)
                 self._start_tool(event)
@@ -169,14 +170,13 @@ class AgentRun:
         ]
         model = text_of(field(self.of, "model"), "model_id") or None
         self.turn.start_model(self._model, agent=self.agent, model=model, tools=offers)
+        self._words = Words(self.of)
 
     def _end_model(self, step: Any, text: str | None = None) -> None:
         """The model has said what it had to say, which never is the answer itself."""
-        said = field(step, "model_output") if text is None else text
+        said = self._words.whole(field(step, "model_output")) if text is None else text
         asked = items_of(field(step, "model_output_message"), "tool_calls")
-        self.turn.end_model(
-            self._model, text=said if isinstance(said, str) else None, usage=usage_of(step), tool_calls=len(asked) or 1
-        )
+        self.turn.end_model(self._model, text=said, usage=usage_of(step), tool_calls=len(asked) or 1)
 
     def _start_tool(self, call: Any) -> None:
         name, told = text_of(call, "name"), field(call, "arguments")
