@@ -25,7 +25,7 @@ from agentcell.events import (
 )
 
 # Its own agents look at their own fields in a way that pydantic is about to drop.
-pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecatedSince20")
+pytestmark = pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecationWarning")
 
 
 def of(run, *kinds):
