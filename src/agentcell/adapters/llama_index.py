@@ -13,6 +13,8 @@ from agentcell.adapters.llama_index_usage import usage_of
 from agentcell.events import Noted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentcell.adapters.ledger import Turn
     from agentcell.run import Run
 
@@ -100,25 +102,25 @@ class LlamaIndexAdapter:
         return flow.model
 
     @heard
-    def hear_piece(self, flow: Flow, key: str, *, text: str, thinking: str) -> None:
-        """A model says something."""
+    def hear_piece(self, flow: Flow, key: str, *, text: str, thinking: str, thoughts: Sequence[Any] = ()) -> None:
+        """A model says something; `thoughts` are the blocks of reasoning so far, where they come by no deltas."""
         flow.turn.think(key, thinking, agent=flow.agent)
+        flow.turn.reconcile(key, thinking=contents_of(thoughts), agent=flow.agent)
         flow.turn.write(key, text, agent=flow.agent)
 
     @heard
     def hear_output(self, flow: Flow, key: str, response: Any, raw: Any) -> None:
         """A model has answered: with a message, or, one that only completes, with text."""
-        blocks = items_of(field(response, "message") or response, "blocks")
-        calls = [block for block in blocks if text_of(block, "block_type") == "tool_call"]
-        words = "".join(text_of(block, "text") for block in blocks if text_of(block, "block_type") == "text")
+        message = field(response, "message") or response
+        told = field(raw, "response") or raw  # the last event of OpenAI's Responses has it inside
         flow.turn.end_model(
             key,
-            text=words or text_of(response, "text"),
-            thinking="".join(text_of(block, "content") for block in blocks if text_of(block, "block_type") == "thinking"),
-            usage=usage_of(raw),
-            model=text_of(raw, "model") or None,
-            response_id=text_of(raw, "id") or None,
-            tool_calls=len(calls) or None,
+            text="".join(text_of(block, "text") for block in blocks_of(message, "text")) or text_of(response, "text"),
+            thinking=contents_of(blocks_of(message, "thinking")),
+            usage=usage_of(told),
+            model=text_of(told, "model") or None,
+            response_id=text_of(told, "id") or None,
+            tool_calls=len(blocks_of(message, "tool_call")) or None,
         )
 
     @heard
@@ -173,3 +175,13 @@ class LlamaIndexAdapter:
 def pause_key(flow: Flow, call: str | None) -> str:
     """The key of the pause in a tool call, or in the workflow itself."""
     return f"{flow.key}:{call or 'pause'}"
+
+
+def blocks_of(message: Any, kind: str) -> list[Any]:
+    """The blocks of one kind in a message."""
+    return [block for block in items_of(message, "blocks") if text_of(block, "block_type") == kind]
+
+
+def contents_of(thoughts: Sequence[Any]) -> str:
+    """What blocks of reasoning say."""
+    return "".join(text_of(block, "content") for block in thoughts)

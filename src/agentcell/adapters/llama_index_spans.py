@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentcell.adapters.ambient import run_here
 from agentcell.adapters.fields import field, items_of, text_of
-from agentcell.adapters.llama_index import Flow, LlamaIndexAdapter
+from agentcell.adapters.llama_index import Flow, LlamaIndexAdapter, blocks_of
 from agentcell.adapters.llama_index_events import is_a
 from agentcell.errors import RunStopped
 
@@ -46,6 +46,15 @@ class Span:
         return self.adapter.run
 
 
+@dataclass(slots=True)
+class Asked:
+    """A model that is asked: in which span, the key of the call, and how many blocks of reasoning were there."""
+
+    span: Span
+    key: str
+    thoughts: int = 0
+
+
 class Ears:
     """What is heard, for all runs: a span belongs to the workflow of the span around it.
 
@@ -55,7 +64,7 @@ class Ears:
 
     def __init__(self) -> None:
         self.spans: dict[str, Span] = {}
-        self._models: dict[str, tuple[Span, str]] = {}  # those that are asked, by the ids of their spans: where, and the key
+        self._models: dict[str, Asked] = {}  # by the ids of their spans
         self._inner: set[str] = set()  # ids of spans inside a model's: one of its ways to be asked goes through another
         self._telling: set[asyncio.Future[None]] = set()
 
@@ -113,7 +122,7 @@ class Ears:
                 span.adapter.pause(span.flow, result, call=span.tool or None)
 
     def _end(self, span: Span, workflow: Any, result: Any, error: BaseException | None) -> None:
-        self._models = {key: one for key, one in self._models.items() if one[0].flow is not span.flow}
+        self._models = {key: one for key, one in self._models.items() if one.span.flow is not span.flow}
         if result is None and error is None:
             error = CancelledError("the workflow was cancelled")
         span.adapter.end(span.flow, error)
@@ -136,18 +145,28 @@ class Ears:
         if kind == "ExceptionEvent":
             self._fail(span_id, event.exception)
             return
-        span, key = self._models.get(span_id, (None, ""))
-        if span is None:
+        asked = self._models.get(span_id)
+        if asked is None:
             return
-        response = field(event, "response")
         if kind in ("LLMChatInProgressEvent", "LLMCompletionInProgressEvent"):
-            thinking = text_of(field(response, "additional_kwargs"), "thinking_delta")
-            span.adapter.hear_piece(span.flow, key, text=text_of(response, "delta"), thinking=thinking)
+            self._hear_piece(asked, event.response)
         elif kind in ("LLMChatEndEvent", "LLMCompletionEndEvent"):
             del self._models[span_id]
-            span.adapter.hear_output(span.flow, key, response, field(response, "raw"))
-            if span.alone:
-                span.adapter.end(span.flow)
+            adapter, flow = asked.span.adapter, asked.span.flow
+            adapter.hear_output(flow, asked.key, event.response, field(event.response, "raw"))
+            if asked.span.alone:
+                adapter.end(flow)
+
+    def _hear_piece(self, asked: Asked, response: Any) -> None:
+        thoughts = blocks_of(field(response, "message"), "thinking")
+        told, asked.thoughts = asked.thoughts, len(thoughts)
+        asked.span.adapter.hear_piece(
+            asked.span.flow,
+            asked.key,
+            text=text_of(response, "delta"),
+            thinking=text_of(field(response, "additional_kwargs"), "thinking_delta"),
+            thoughts=thoughts if told < len(thoughts) else (),
+        )
 
     def _ask(self, span_id: str, event: Any) -> None:
         span = self.spans.get(span_id)
@@ -158,15 +177,16 @@ class Ears:
             if span is None:
                 adapter = run.adapter(LlamaIndexAdapter)
                 span = Span(adapter, adapter.begin(span_id), alone=True)
-            asked = field(event, "model_dict")
-            self._models[span_id] = span, span.adapter.ask(span.flow, model=text_of(asked, "model", "model_name") or None)
+            model = text_of(field(event, "model_dict"), "model", "model_name") or None
+            self._models[span_id] = Asked(span, span.adapter.ask(span.flow, model=model))
 
     def _fail(self, span_id: str, error: BaseException) -> None:
-        span, key = self._models.pop(span_id, (None, ""))
-        if span is not None:
-            span.adapter.hear_failure(span.flow, key, error)
-            if span.alone:
-                span.adapter.end(span.flow, error)
+        asked = self._models.pop(span_id, None)
+        if asked is not None:
+            adapter, flow = asked.span.adapter, asked.span.flow
+            adapter.hear_failure(flow, asked.key, error)
+            if asked.span.alone:
+                adapter.end(flow, error)
 
 
 EARS = Ears()

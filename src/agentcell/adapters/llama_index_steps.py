@@ -14,6 +14,9 @@ from agentcell.adapters.llama_index_spans import EARS, WHERE, Span
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+ENDS = ("AgentOutput", "ToolCallResult")
+"""What an agent streams when it has done something: that is told, and only what it does next is stopped."""
+
 
 def span_here() -> Span | None:
     """The span that this code is in, if it is heard."""
@@ -31,7 +34,8 @@ def hear_written(event: Any) -> None:
     span = span_here()
     if span is None:
         return
-    span.run.raise_if_stopping()
+    if type(event).__name__ not in ENDS:
+        span.run.raise_if_stopping()
     with span.run.guarding(WHERE):
         if is_a(event, "InputRequiredEvent"):
             span.adapter.pause(span.flow, event, call=span.tool or None)
