@@ -27,6 +27,7 @@ class AgentRun:
         outputs: The tools by which a model gives its answer; these are no rows.
         calls: The tool calls that run, those that are output included.
         said: What the newest model call said in words.
+        thought: Whether its reasoning was told as its provider gave it.
         newest: The newest event, which two capabilities may bring.
     """
 
@@ -36,6 +37,7 @@ class AgentRun:
     outputs: frozenset[str] = frozenset()
     calls: set[str] = dataclass_field(default_factory=set)
     said: str = ""
+    thought: bool = False
     newest: Any = None
 
     def key(self, call: Any) -> str:
@@ -63,11 +65,7 @@ def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
         case "function_tool_result":
             _end_tool(run, part)
         case "deferred_tool_requests":
-            requests = field(event, "requests")
-            for waiting in items_of(requests, "approvals"):
-                _pause(run, waiting, f"Run {text_of(waiting, 'tool_name')}?")
-            for waiting in items_of(requests, "calls"):
-                _pause(run, waiting, f"What does {text_of(waiting, 'tool_name')} give?")
+            tell_requests(run, field(event, "requests"))
         case "deferred_tool_results":
             results = field(event, "results")
             for answers in (field(results, "approvals"), field(results, "calls")):
@@ -75,6 +73,22 @@ def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
                     ledger.resume(run.key({"tool_call_id": call_id}))
         case _:
             pass
+
+
+def tell_requests(run: AgentRun, requests: Any) -> None:
+    """Tells which calls wait on the person; one that is known to wait is nothing new."""
+    for waiting in items_of(requests, "approvals"):
+        _pause(run, waiting, f"Run {text_of(waiting, 'tool_name')}?")
+    for waiting in items_of(requests, "calls"):
+        _pause(run, waiting, f"What does {text_of(waiting, 'tool_name')} give?")
+
+
+def tell_thoughts(run: AgentRun, response: Any) -> None:
+    """Tells the reasoning in a whole response, if no event did."""
+    parts = [part for part in items_of(response, "parts") if text_of(part, "part_kind") == "thinking"]
+    if parts and not run.thought:
+        run.turn.reconcile(run.model, thinking=words_of(response, "thinking"), agent=run.agent)
+        run.turn.end_thinking(run.model, [_block(part) for part in parts])
 
 
 def _start_part(run: AgentRun, part: Any) -> None:
@@ -94,6 +108,7 @@ def _start_part(run: AgentRun, part: Any) -> None:
 def _end_part(run: AgentRun, part: Any) -> None:
     match text_of(part, "part_kind"):
         case "thinking":
+            run.thought = True
             run.turn.end_thinking(run.model, [_block(part)])
         case "tool-call":
             _ask(run, part)

@@ -80,7 +80,9 @@ class Source:
         """The next event; StopAsyncIteration after the last one."""
         if self._iterator is None:
             await self._await()
-            if not hasattr(self.stream, "__aiter__"):
+            # What pydantic-ai 1 gives can be read without having been entered, which it warns about.
+            unentered = self._manager is None and hasattr(self.stream, "__aenter__") and origin(self.stream) == "pydantic_ai"
+            if unentered or not hasattr(self.stream, "__aiter__"):
                 await self.aenter()
             self._iterator = self.stream.__aiter__()
         try:
