@@ -163,9 +163,7 @@ def apply(view: dict, message: dict) -> None:
     for step in patch.get("steps", []):
         view["steps"][step["id"] : step["id"] + 1] = [step]
     for text in patch.get("texts", []):
-        for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;")):
-            text["text"] = text["text"].replace(sign, escaped)
-        view["steps"][text["id"]]["body"] += text["text"]
+        view["steps"][text["id"]]["body"] += text["html"]
     if "blocks_count" in patch:
         del view["blocks"][patch["blocks_count"] :]
     for block in patch.get("blocks", []):

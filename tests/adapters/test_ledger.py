@@ -272,3 +272,15 @@ def test_all_that_was_said_so_far_adds_what_no_delta_has_told_while_the_call_goe
     turn.end_model("m")
     turn.reconcile("m", text="Oslo is mild, and more.")
     assert run.answer_text == "Oslo is mild."
+
+
+def test_each_stretch_of_reasoning_has_its_own_words_only(run, ledger):
+    turn = ledger.turn("t")
+    for thought, said in (("First.", "Hm. "), ("Second.", "Yes.")):
+        turn.think("m", thought)
+        turn.write("m", said)
+    turn.end_model("m", text="Hm. Yes.", thinking="First.Second.")
+    assert [block.content for event in run.events if isinstance(event, ThinkingEnded) for block in event.blocks] == [
+        "First.",
+        "Second.",
+    ]

@@ -73,7 +73,6 @@ def test_widget_state_that_is_saved_too_neither_grows_nor_tells_nor_gets_in_the_
         page.finish(1)
         check_opens(page, shots / "state-ended.png")
         page.save()
-        size = page.path.stat().st_size
         assert secret[8:] not in page.path.read_text()
 
         for _ in range(5):

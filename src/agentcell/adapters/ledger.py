@@ -55,7 +55,7 @@ class _Model:
     voice: str
     text: list[str] = field(default_factory=list)
     thought: list[str] = field(default_factory=list)
-    thinks: bool = False
+    thinks_from: int | None = None  # the first piece of the stretch of reasoning that goes on
 
 
 @dataclass(slots=True)
@@ -230,8 +230,9 @@ class Turn:
         with self._ledger.lock:
             call = self._speaking(key, agent) if text else None
             if call is not None:
+                if call.thinks_from is None:
+                    call.thinks_from = len(call.thought)
                 call.thought.append(text)
-                call.thinks = True
                 self._record(ThinkingDelta(text=text, model_call_id=call.call_id, agent_id=call.agent_id))
 
     def reconcile(self, key: str, *, text: str | None = None, thinking: str | None = None, agent: str = "") -> None:
@@ -486,9 +487,9 @@ class Turn:
         return self._models[key]
 
     def _end_thinking(self, call: _Model, blocks: Sequence[ThinkingBlock] = ()) -> None:
-        if call.thinks or blocks:
-            given = tuple(blocks) or (ThinkingBlock(content="".join(call.thought)),)
-            call.thinks = False
+        if call.thinks_from is not None or blocks:
+            given = tuple(blocks) or (ThinkingBlock(content="".join(call.thought[call.thinks_from :])),)
+            call.thinks_from = None
             self._record(ThinkingEnded(model_call_id=call.call_id, agent_id=call.agent_id, blocks=given))
 
     def _new_tool(self, key: str, agent: str) -> _Tool:
