@@ -33,6 +33,7 @@ class Flow:
         model: The key of the newest model call.
         count: How many model calls there were.
         running: The keys of the tool calls that run.
+        keys: The keys of all of them, by their ids.
     """
 
     turn: Turn
@@ -44,11 +45,14 @@ class Flow:
     model: str = ""
     count: int = 0
     running: dict[str, None] = dataclass_field(default_factory=dict)
+    keys: dict[str, str] = dataclass_field(default_factory=dict)
 
     def tool_key(self, call: Any) -> str:
         """The key of a tool call: workflows side by side may use the same ids."""
         call_id = text_of(call, "tool_id")
-        return f"{self.root}:{call_id}" if self.root else call_id
+        if call_id not in self.keys:
+            self.keys[call_id] = f"{self.root}:{call_id}" if self.root else self.turn.own_key(call_id)
+        return self.keys[call_id]
 
 
 class LlamaIndexAdapter:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import sys
 from contextvars import ContextVar
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
 
@@ -106,13 +106,14 @@ class PydanticAIAdapter:
         key = f"{ctx.run_id}:{ctx.run_step}"
         if agent_run is not None and not agent_run.turn.is_asked(key):
             offered = request.model_request_parameters
+            model = getattr(request, "model", ctx.model)  # early releases of 1 do not tell it there
             agent_run.outputs = frozenset(tool.name for tool in offered.output_tools)
             agent_run.model, agent_run.thought = key, False
             agent_run.turn.start_model(
                 agent_run.model,
                 agent=agent_run.agent,
-                model=request.model.model_name,
-                provider=request.model.system,
+                model=model.model_name,
+                provider=model.system,
                 tools=[ToolOffer(tool.name, tool.description or "") for tool in offered.function_tools],
             )
         self.run.raise_if_stopping()
@@ -179,9 +180,9 @@ def attach() -> Callable[[], None]:
     """
     from pydantic_ai import Agent
 
-    if find_spec("pydantic_ai.capabilities") is None:  # before 1.71
-        return lambda: None
     original = Agent.iter
+    if "capabilities" not in inspect.signature(original).parameters:  # early releases of 1: what their agents stream can be read
+        return lambda: None
 
     @functools.wraps(original)
     def iter_with_capability(self: Any, *args: Any, **options: Any) -> Any:

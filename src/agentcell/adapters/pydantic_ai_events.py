@@ -25,7 +25,7 @@ class AgentRun:
         agent: Its key there, "" for the agent that the user's code called.
         model: The key of its newest model call.
         outputs: The tools by which a model gives its answer; these are no rows.
-        calls: The tool calls that run, those that are output included.
+        keys: The keys of the tool calls, by their ids.
         said: What the newest model call said in words.
         thought: Whether its reasoning was told as its provider gave it.
         newest: The newest event, which two capabilities may bring.
@@ -35,15 +35,17 @@ class AgentRun:
     agent: str = ""
     model: str = ""
     outputs: frozenset[str] = frozenset()
-    calls: set[str] = dataclass_field(default_factory=set)
+    keys: dict[str, str] = dataclass_field(default_factory=dict)
     said: str = ""
     thought: bool = False
     newest: Any = None
 
     def key(self, call: Any) -> str:
-        """The key of a tool call in the turn: sub-agents side by side may ask their models under the same ids."""
+        """The key of a tool call in the turn: agents side by side may ask their models under the same ids."""
         call_id = text_of(call, "tool_call_id")
-        return f"{self.agent}:{call_id}" if self.agent else call_id
+        if call_id not in self.keys:
+            self.keys[call_id] = f"{self.agent}:{call_id}" if self.agent else self.turn.own_key(call_id)
+        return self.keys[call_id]
 
 
 def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
