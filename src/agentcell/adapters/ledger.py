@@ -355,6 +355,16 @@ class Turn:
 
     # Tool calls
 
+    def own_key(self, call_id: str) -> str:
+        """The key for a call that a provider gave this id: the id, but where a call of another turn that goes on has it already.
+
+        Some servers number the calls of each response from nought.
+        """
+        known = self._ledger.tools.get(call_id)
+        if known is None or known.turn is self or known.state not in ("asked", "running"):
+            return call_id
+        return f"{self.key}:{call_id}" if self._ledger.find(known.turn.key) is known.turn else call_id
+
     def ask_tool(
         self, key: str, name: str, arguments: Mapping[str, Any] | None = None, *, agent: str = "", model: str = ""
     ) -> None:
