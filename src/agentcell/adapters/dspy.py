@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from agentcell.adapters.dspy_calls import Calls
 from agentcell.adapters.dspy_predictions import thinking_in, usage_of
 from agentcell.adapters.fields import text_of
-from agentcell.adapters.hearing import heard
+from agentcell.adapters.hearing import heard, interruption
 from agentcell.context import run_for_tool
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class DSPyAdapter:
 
     @heard
     def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        exception = exception or interruption()  # DSPy 3.0 calls that from a `finally` and tells of errors alone
         with self._lock:
             call = self.calls.take(call_id)
             if call is None:
@@ -89,6 +90,7 @@ class DSPyAdapter:
 
     @heard
     def on_evaluate_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:  # noqa: ARG002
+        exception = exception or interruption()
         with self._lock:
             call = self.calls.take(call_id)
             if call is not None:
@@ -120,6 +122,7 @@ class DSPyAdapter:
 
     @heard
     def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        exception = exception or interruption()
         with self._lock:
             call = self.calls.take(call_id)
             if call is None:
@@ -147,6 +150,7 @@ class DSPyAdapter:
 
     @heard
     def on_tool_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        exception = exception or interruption()
         with self._lock:
             call = self.calls.take(call_id)
             if call is not None:
