@@ -1,52 +1,41 @@
-"""Run: what people call while their agent works, and what they read of it then and later."""
+"""Run: what people call while their agent works."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from agentcell.asking import Asking
 from agentcell.cleaning import cleaned
 from agentcell.context import Block, current_run
-from agentcell.errors import AgentcellError, describe, first_line, must_be_flag, must_be_text
+from agentcell.errors import AgentcellError, describe, first_line, must_be_text
 from agentcell.events import (
     AnyEvent,
-    ModelEnded,
-    ModelStarted,
     Noted,
     Outcome,
-    PauseRequested,
-    PauseResumed,
     RunEnded,
     RunStarted,
     ThinkingDelta,
     ToolProgressed,
     TurnEnded,
-    Usage,
 )
 from agentcell.frameworks import Frameworks
-from agentcell.markup import joined
 from agentcell.options import RunOptions
-from agentcell.pause import Ask, Question, Questions, ask_console
-from agentcell.reach import Reach
-from agentcell.recorder import Recorder, not_entered
+from agentcell.readings import Readings
+from agentcell.recorder import not_entered
 from agentcell.tool_call import ToolCall, call_around, is_interruption, payload_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from decimal import Decimal
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
     from typing_extensions import Self
 
     from agentcell import wire
-    from agentcell.cost import Cost
-    from agentcell.projections.life import Status
-    from agentcell.projections.step import Step
-    from agentcell.projections.trace_shape import Trace
+    from agentcell.pause import Question
     from agentcell.view import ViewModel
     from agentcell.widget import AgentCell
 
@@ -60,8 +49,11 @@ class Surface(Protocol):
     def close(self, run: Run) -> None:
         """The block was left: show, and leave behind, how it ended."""
 
+    def before_asking(self) -> None:
+        """The console is about to ask the person, in the calling thread: what happened before should stand before it."""
 
-class Run(Recorder, Frameworks):
+
+class Run(Asking, Readings, Frameworks):
     """A run of an agent: records what happens in it, and tells how far it is.
 
     Use it as a context manager, once. `agentcell.watch` makes one; `agentcell.load` gives a finished one back. Two runs are equal
@@ -70,8 +62,6 @@ class Run(Recorder, Frameworks):
     Attributes:
         options: What `watch` was asked for.
         opened: Which rows (by id; None is the whole block) the reader has opened or closed.
-        reach: The views that show the run and can be heard.
-        questions: What the reader may answer in a view.
     """
 
     def __init__(
@@ -81,11 +71,9 @@ class Run(Recorder, Frameworks):
         clock: Callable[[], float] = time.monotonic,
         surface: Surface | None = None,
     ) -> None:
-        Recorder.__init__(self, options, clock=clock)
+        Asking.__init__(self, options, clock=clock)
         Frameworks.__init__(self)
         self.opened: dict[int | None, bool] = {}
-        self.reach = Reach(time.monotonic)
-        self.questions = Questions(self.reach)
         self._surface = surface
         self._block: Block | None = None
         self._making = threading.RLock()
@@ -165,10 +153,6 @@ class Run(Recorder, Frameworks):
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
         return self.__exit__(kind, error, trace)
 
-    def _heed_stop(self) -> None:
-        super()._heed_stop()
-        self.reach.wake()
-
     def disown(self) -> None:
         """In a forked child: lets go of what shows the run, and of locks that another thread may have held when it forked."""
         self._intake.disown()
@@ -234,61 +218,11 @@ class Run(Recorder, Frameworks):
         self.raise_if_stopping()
         self.record(ToolProgressed(call_id=self.running_call() or "", payload=payload_of(payload)))
 
-    def pause(self, question: str, *, choices: Sequence[str] = (), words: bool = False, ask: Ask | None = None) -> str:
-        """Waits on the person: shows the question, stops the clock, and returns the answer.
-
-        Where a view of the run is in a page and can be heard while this thread waits, the question is answered there: by a button
-        for each choice, or in a field. Where none can (a terminal, a host that hands on no clicks while a cell runs, a notebook that
-        is run without a page), and where none has said within 3 seconds of its display that it is there, the console asks with
-        `input`. Once the console asks, it alone takes the answer.
-
-        Args:
-            question: What to ask.
-            choices: The answers to choose from; none for an answer in words.
-            words: Whether an answer may also be in words when there are choices.
-            ask: Asks in the place of all that: gets question and choices and returns the answer.
-
-        Raises:
-            TypeError: a question or a choice that is no string.
-            RunStopped: the run was asked to stop, before or while it waits.
-            EOFError: there is nobody at the console.
-        """
-        with self._asking(question, choices, words=words) as asked:
-            if ask is not None:
-                asked.answer = ask(question, asked.choices)
-            elif self.questions.wait(asked, self.raise_if_stopping) is None:
-                asked.answer = ask_console(question, asked.choices, words=words)
-        return asked.answer or ""
-
-    async def pause_async(self, question: str, *, choices: Sequence[str] = (), words: bool = False) -> str:
-        """As `pause`, for code in an asyncio event loop: while a view has the question, the loop's other tasks go on.
-
-        Where the console asks, it asks in the loop's own thread and everything waits for it, because a thread that reads from the
-        console could not be called back.
-
-        Raises:
-            TypeError: a question or a choice that is no string.
-            RunStopped: the run was asked to stop, before or while it waits.
-            EOFError: there is nobody at the console.
-        """
-        with self._asking(question, choices, words=words) as asked:
-            if await self.questions.wait_async(asked, self.raise_if_stopping) is None:
-                asked.answer = ask_console(question, asked.choices, words=words)
-        return asked.answer or ""
-
-    @contextmanager
-    def _asking(self, question: str, choices: Sequence[str], *, words: bool) -> Iterator[Question]:
-        must_be_text("the question for run.pause", question)
-        offered = tuple(must_be_text("a choice for run.pause", choice) for choice in choices)
-        must_be_flag("words", words)
-        self.raise_if_stopping()
-        shown = tuple(map(self._redact, offered))
-        asked = Question(self.new_id(), self._redact(question), choices=offered, shown=shown, words=words or not offered)
-        self.record(PauseRequested(pause_id=asked.id, question=question, choices=offered, call_id=call_around(self)))
-        try:
-            yield asked
-        finally:
-            self.record(PauseResumed(pause_id=asked.id, answer=asked.answer))
+    def _ask_console(self, question: str, asked: Question) -> str:
+        if self._surface is not None:
+            with self._faults.guarding("showing the run"):
+                self._surface.before_asking()
+        return super()._ask_console(question, asked)
 
     @property
     def controls(self) -> wire.Controls:
@@ -299,14 +233,6 @@ class Run(Recorder, Frameworks):
             {"id": one.id, "text": one.text, "choices": list(one.shown), "words": one.words} for one in self.questions
         ]
         return {"stop": "stopping" if self.stopping else "ready", "questions": questions}
-
-    def trace(self) -> Trace:
-        """The run as beats: what was asked of the model and the tools, what came back, what it cost. Prints as a tree."""
-        from agentcell.projections.trace import project_trace
-
-        events = self.events
-        named = (event.model for event in events if isinstance(event, ModelStarted | ModelEnded))
-        return project_trace(events, model=self.options.model or next(filter(None, named), None))
 
     def stream(self, source: Any) -> Any:
         """Passes a provider's stream through unchanged and records what it brings.
@@ -334,109 +260,7 @@ class Run(Recorder, Frameworks):
 
         return await consume_stream(self, source)
 
-    # What can be read
-
-    @property
-    def status(self) -> Status:
-        """`idle` before the block, then `reasoning`, `collapsed` while the answer is written, `complete` after the end."""
-        run = self.catch_up()
-        with self.lock:  # another thread may have taken the newest event and be about to fold it
-            return run.life.status
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """`answered`, `failed`, `cancelled` or `limited`; None before the end."""
-        run = self.catch_up()
-        with self.lock:
-            return run.life.outcome
-
-    @property
-    def elapsed_seconds(self) -> float:
-        """Seconds spent reasoning; they stand still while the answer is written, while the run waits on you and after the end."""
-        run = self.catch_up()
-        with self.lock:
-            return run.life.elapsed_seconds(self.now())
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """All bullets so far."""
-        run = self.catch_up()
-        with self.lock:
-            return run.steps.rows
-
-    @property
-    def status_line(self) -> str:
-        """The one line of what goes on now; "" when there is nothing to say."""
-        run = self.catch_up()
-        with self.lock:
-            return run.status_line
-
-    @property
-    def answer_text(self) -> str:
-        """The answer so far, as markdown."""
-        run = self.catch_up()
-        with self.lock:
-            return joined(str(run.life.answer))
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of all model calls so far."""
-        run = self.catch_up()
-        with self.lock:
-            return run.usage.total
-
-    @property
-    def usage_by_model(self) -> Mapping[str, Usage]:
-        """The same by the model's name; `unknown` where nobody said the name."""
-        run = self.catch_up()
-        with self.lock:
-            return run.usage.by_model
-
-    @property
-    def cost(self) -> Decimal | None:
-        """US dollars of all model calls so far whose cost is known; None when there is none.
-
-        It is what a framework or a provider told, else what the list of genai-prices says (`pip install agentcell[cost]`) for the model's
-        name. `unpriced_calls` tells how many calls are not in it.
-        """
-        known = self._cost()
-        return None if known is None else known.amount
-
-    @property
-    def unpriced_calls(self) -> int:
-        """How many model calls are not in `cost`, because nobody knows what they cost; all of them where `cost` is None."""
-        known = self._cost()
-        if known is not None:
-            return known.unpriced
-        with self.lock:
-            return len(self.projection.usage.bill.calls)
-
-    def _cost(self) -> Cost | None:
-        from agentcell.cost import PRICES, cost_of, needs_prices
-
-        run = self.catch_up()
-        with self.lock:
-            bill, started_at = run.usage.bill, run.life.started_at
-        if needs_prices(bill):
-            PRICES.load()
-        return cost_of(bill, started_at)
-
-    @property
-    def events(self) -> tuple[AnyEvent, ...]:
-        """Everything that happened so far."""
-        self._intake.fold()
-        with self.lock:
-            return tuple(self._intake.log)
-
-    @property
-    def faults(self) -> Mapping[str, int]:
-        """How often showing this run went wrong, by place."""
-        return dict(self._faults.counts)
-
-    @property
-    def unknown_events(self) -> Mapping[str, int]:
-        """How many events of which unknown shape passed through `stream`."""
-        return dict(self._faults.unknown)
+    # What shows it
 
     @property
     def view(self) -> ViewModel:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from agentcell.recorder import Recorder
     from agentcell.run import Run
 
 _inside: ContextVar[ToolCall | FrameworkCall | None] = ContextVar("agentcell_tool_call", default=None)
@@ -33,7 +34,7 @@ def payload_of(progress: Any) -> Any:
     return {"message": progress} if isinstance(progress, str) else progress
 
 
-def call_around(run: Run) -> str | None:
+def call_around(run: Recorder) -> str | None:
     """The id of the tool call of `run` inside which this code is; None outside."""
     call = _inside.get()
     return call.call_id if call is not None and call.run is run else None

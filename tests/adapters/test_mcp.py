@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from adapters.beside import watch_beside
 from mcp.client import Client
 from mcp.server.mcpserver import Context, MCPServer
 
 import agentcell
+from adapters.beside import watch_beside
 from agentcell.adapters.ledger import Ledger
 from agentcell.events import ToolProgressed, ToolStarted
 

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 
 import pytest
-from adapters.beside import watch_beside
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from pydantic_ai import Agent, ModelRetry
@@ -16,6 +15,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 import agentcell
+from adapters.beside import watch_beside
 
 
 @pytest.fixture

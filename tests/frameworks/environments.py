@@ -12,10 +12,11 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 import venv
 from dataclasses import dataclass
 from pathlib import Path
+
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".venv" / "frameworks"
@@ -62,7 +63,12 @@ class Environment:
     def run(self) -> bool:
         """Runs its tests; whether they passed, all of them that are there."""
         # Telemetry of the frameworks' makers is not ours to send.
-        quiet = {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "false", "AGNO_TELEMETRY": "false", "CREWAI_TRACING_ENABLED": "false"}
+        quiet = {
+            "CREWAI_DISABLE_TELEMETRY": "true",
+            "OTEL_SDK_DISABLED": "false",
+            "AGNO_TELEMETRY": "false",
+            "CREWAI_TRACING_ENABLED": "false",
+        }
         done = subprocess.run(
             [str(self.python), "-m", "pytest", "-p", "no:cacheprovider", "-q", *self.tests],
             cwd=ROOT,
@@ -79,7 +85,10 @@ def tools() -> list[str]:
 
 
 A = "tests/adapters/"
-CLIENTS = tuple(f"{A}test_{name}.py" for name in ("openai_chat", "openai_responses", "anthropic_messages", "google_genai", "stream_clients", "tool_runners"))
+CLIENTS = tuple(
+    f"{A}test_{name}.py"
+    for name in ("openai_chat", "openai_responses", "anthropic_messages", "google_genai", "stream_clients", "tool_runners")
+)
 
 ENVIRONMENTS = (
     Environment("google-adk", ("google-adk==2.13.0",), ("tests/frameworks/test_google_adk.py",)),
@@ -102,7 +111,13 @@ ENVIRONMENTS = (
     ),
     Environment(
         "langchain-0.3",
-        ("langchain==0.3.30", "langchain-core==0.3.86", "langgraph==0.6.11", "langchain-openai==0.3.35", "langchain-anthropic==0.3.22"),
+        (
+            "langchain==0.3.30",
+            "langchain-core==0.3.86",
+            "langgraph==0.6.11",
+            "langchain-openai==0.3.35",
+            "langchain-anthropic==0.3.22",
+        ),
         (f"{A}test_langchain.py", f"{A}test_langchain_tools.py", f"{A}test_langgraph.py"),
     ),
     Environment(
@@ -137,7 +152,9 @@ def main(names: list[str]) -> int:
             continue
         if not one.run():
             failed.append(one.name)
-    print(f"\n{len(missing)} not installed{': ' if missing else ''}{', '.join(missing)}; {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}")
+    print(
+        f"\n{len(missing)} not installed{': ' if missing else ''}{', '.join(missing)}; {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}"
+    )
     return 1 if missing or failed else 0
 
 

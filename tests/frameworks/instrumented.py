@@ -87,9 +87,8 @@ def assert_side_by_side(agent):
     """Two runs at the same time hear each their own; nothing stays behind, and nobody hears what comes behind."""
 
     async def watched(words):
-        with ReplayServer({"exchanges": [chat(words)]}) as server:
-            with agentcell.watch(display=False) as run:
-                await agent(server.url)
+        with ReplayServer({"exchanges": [chat(words)]}) as server, agentcell.watch(display=False) as run:
+            await agent(server.url)
         return run
 
     async def both():

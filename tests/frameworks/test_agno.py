@@ -6,13 +6,13 @@ import pytest
 
 pytest.importorskip("agno", reason="agno is not installed here: `make test-frameworks` makes an environment for it")
 
-from agno.agent import Agent  # noqa: E402
-from agno.models.openai import OpenAIChat  # noqa: E402
-from agno.team import Team  # noqa: E402
-from openinference.instrumentation.agno import AgnoInstrumentor  # noqa: E402
+from agno.agent import Agent
+from agno.models.openai import OpenAIChat
+from agno.team import Team
+from openinference.instrumentation.agno import AgnoInstrumentor
 
-from agentcell.events import AgentStarted, ModelEnded  # noqa: E402
-from frameworks.instrumented import (  # noqa: E402
+from agentcell.events import AgentStarted, ModelEnded
+from frameworks.instrumented import (
     TWO_TOOLS,
     assert_side_by_side,
     assert_two_tools,

@@ -13,16 +13,16 @@ pytest.importorskip(
     "autogen_agentchat", reason="autogen-agentchat is not installed here: `make test-frameworks` makes an environment for it"
 )
 
-from autogen_agentchat.agents import AssistantAgent  # noqa: E402
-from autogen_agentchat.conditions import MaxMessageTermination  # noqa: E402
-from autogen_agentchat.teams import RoundRobinGroupChat  # noqa: E402
-from autogen_ext.models.openai import OpenAIChatCompletionClient  # noqa: E402
-from openinference.instrumentation.openai import OpenAIInstrumentor  # noqa: E402
+from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.conditions import MaxMessageTermination
+from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_ext.models.openai import OpenAIChatCompletionClient
+from openinference.instrumentation.openai import OpenAIInstrumentor
 
-from adapters.beside import watch_beside  # noqa: E402
-from agentcell.events import ModelEnded  # noqa: E402
-from agentcell.testing import ReplayServer  # noqa: E402
-from frameworks.instrumented import (  # noqa: E402
+from adapters.beside import watch_beside
+from agentcell.events import ModelEnded
+from agentcell.testing import ReplayServer
+from frameworks.instrumented import (
     TWO_TOOLS,
     assert_side_by_side,
     assert_two_tools,

@@ -6,7 +6,6 @@ Needs `crewai`, which brings a great deal: it runs in an environment of its own.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 
 import pytest
@@ -16,13 +15,13 @@ os.environ.update(CREWAI_DISABLE_TELEMETRY="true", CREWAI_TRACING_ENABLED="false
 
 pytest.importorskip("crewai", reason="crewai is not installed here: `make test-frameworks` makes an environment for it")
 
-from crewai import LLM, Agent, Crew, Task  # noqa: E402
-from crewai.tools import tool  # noqa: E402
-from openinference.instrumentation.crewai import CrewAIInstrumentor  # noqa: E402
-from openinference.instrumentation.openai import OpenAIInstrumentor  # noqa: E402
+from crewai import LLM, Agent, Crew, Task
+from crewai.tools import tool
+from openinference.instrumentation.crewai import CrewAIInstrumentor
+from openinference.instrumentation.openai import OpenAIInstrumentor
 
-from agentcell.events import AgentStarted, ModelEnded  # noqa: E402
-from frameworks.instrumented import (  # noqa: E402
+from agentcell.events import ModelEnded
+from frameworks.instrumented import (
     TWO_TOOLS,
     assert_side_by_side,
     assert_two_tools,

@@ -6,7 +6,6 @@ Needs the package `google-adk`, which does not install beside the newest `google
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import subprocess
 import sys
 import textwrap
@@ -16,18 +15,18 @@ import pytest
 
 pytest.importorskip("google.adk", reason="google-adk is not installed here: `make test-frameworks` makes an environment for it")
 
-from google.adk.agents import BaseAgent, ParallelAgent, SequentialAgent  # noqa: E402
-from google.adk.events.event import Event  # noqa: E402
-from google.adk.models.llm_response import LlmResponse  # noqa: E402
-from google.adk.plugins.base_plugin import BasePlugin  # noqa: E402
-from google.adk.plugins.plugin_manager import PluginManager  # noqa: E402
-from google.adk.runners import Runner  # noqa: E402
-from google.adk.tools import AgentTool, FunctionTool, LongRunningFunctionTool  # noqa: E402
-from google.genai import types  # noqa: E402
+from google.adk.agents import BaseAgent, ParallelAgent, SequentialAgent
+from google.adk.events.event import Event
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.plugins.plugin_manager import PluginManager
+from google.adk.runners import Runner
+from google.adk.tools import AgentTool, FunctionTool, LongRunningFunctionTool
+from google.genai import types
 
-import agentcell  # noqa: E402
-from adapters.beside import watch_beside  # noqa: E402
-from agentcell.events import (  # noqa: E402
+import agentcell
+from adapters.beside import watch_beside
+from agentcell.events import (
     AgentEnded,
     AgentStarted,
     ModelEnded,
@@ -41,7 +40,7 @@ from agentcell.events import (  # noqa: E402
     ToolStarted,
     Usage,
 )
-from frameworks.adk_agents import (  # noqa: E402
+from frameworks.adk_agents import (
     TWO_TOOLS,
     Conversation,
     Weather,
@@ -57,9 +56,7 @@ from frameworks.adk_agents import (  # noqa: E402
     thought,
 )
 
-QUESTION = (
-    "Please approve or reject the tool call delete() by responding with a FunctionResponse with an expected ToolConfirmation payload."
-)
+QUESTION = "Please approve or reject the tool call delete() by responding with a FunctionResponse with an expected ToolConfirmation payload."
 WAYS = ("by itself", "by plugin", "by both")
 
 pytestmark = [
@@ -180,7 +177,9 @@ def test_tools_at_the_same_time_are_both_open_and_a_tool_reports_in_its_own_row(
 
 def test_an_agent_inside_a_tool_stands_under_its_call_and_its_words_are_no_answer(way):
     def make():
-        inner = agent([call("weather", "c1", city="Oslo")], [text("Mild, says the expert.")], name="expert", tools=[Weather.weather])
+        inner = agent(
+            [call("weather", "c1", city="Oslo")], [text("Mild, says the expert.")], name="expert", tools=[Weather.weather]
+        )
         return agent([call("expert", "c1", request="Oslo?")], [text("It is mild.")], tools=[AgentTool(inner)])
 
     run = hear(make, way)
@@ -210,7 +209,9 @@ def test_an_agent_that_is_handed_the_conversation_stands_under_the_other_and_ans
 def test_agents_one_after_the_other_and_side_by_side(way):
     def make():
         b, c = (agent([text(f"I am {name}.")], name=name) for name in "bc")
-        return SequentialAgent(name="all", sub_agents=[agent([text("I am a.")], name="a"), ParallelAgent(name="two", sub_agents=[b, c])])
+        return SequentialAgent(
+            name="all", sub_agents=[agent([text("I am a.")], name="a"), ParallelAgent(name="two", sub_agents=[b, c])]
+        )
 
     run = hear(make, way)
     two = run.steps[1]
@@ -251,7 +252,9 @@ def test_a_tool_that_has_to_be_confirmed_is_a_pause_and_goes_on_as_the_same_call
     assert of(run, PauseRequested)[0].call_id == "c1"
     assert of(run, PauseResumed)[0].answer == word
     assert {event.call_id for event in of(run, ToolStarted)} == {"c1"}
-    assert [(step.tool, step.state) for step in run.steps if step.tool] == [("delete", "done" if word == "approve" else "cancelled")]
+    assert [(step.tool, step.state) for step in run.steps if step.tool] == [
+        ("delete", "done" if word == "approve" else "cancelled")
+    ]
     assert [step.state for step in run.steps if not step.tool] == ["done"]
     assert run.answer_text == "So be it."
 

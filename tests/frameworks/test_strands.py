@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("strands", reason="strands-agents is not installed here: `make test-frameworks` makes an environment for it")
 
-from strands import Agent, tool  # noqa: E402
-from strands.models import Model  # noqa: E402
+from strands import Agent, tool
+from strands.models import Model
 
-import agentcell  # noqa: E402
-from adapters.beside import watch_beside  # noqa: E402
-from agentcell.events import AgentStarted, ModelEnded, ModelStarted, Usage  # noqa: E402
-from frameworks.instrumented import of, provider, rows  # noqa: E402
+import agentcell
+from adapters.beside import watch_beside
+from agentcell.events import AgentStarted, ModelEnded, ModelStarted, Usage
+from frameworks.instrumented import of, provider, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

@@ -40,10 +40,11 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework("dspy", "agentcell.adapters.dspy"),
     Framework("google.adk.runners", "agentcell.adapters.google_adk_hooks"),
     Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
-    Framework("llama_index.core.instrumentation", "agentcell.adapters.llama_index"),
+    Framework("llama_index_instrumentation", "agentcell.adapters.llama_index_spans"),
     Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry"),
     Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
     Framework("smolagents.agents", "agentcell.adapters.smolagents_hooks"),
+    Framework("workflows.context", "agentcell.adapters.llama_index_steps"),
 )
 """All of them."""
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcell.adapters import google_adk_parts as parts
-from agentcell.adapters.fields import plain, text_of
 from agentcell.adapters.fields import field as field_of
+from agentcell.adapters.fields import plain, text_of
 from agentcell.adapters.hearing import heard, interruption
 from agentcell.adapters.ledger import Ledger
 from agentcell.events import ToolOffer

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentcell.adapters.ambient import run_here
 from agentcell.adapters.fields import plain
-from agentcell.adapters.smolagents import AgentRun, SmolagentsAdapter, local
+from agentcell.adapters.smolagents import AgentRun, SmolagentsAdapter
+from agentcell.adapters.smolagents_stream import local
 from agentcell.adapters.wrapping import wrap
 from agentcell.errors import RunStopped
 
