@@ -1,9 +1,7 @@
 """LlamaIndex 0.13, the version before, whose models tell of tools in other words than 0.14's; heard by the same adapter.
 
-Runs in an environment of its own; where a newer one is installed, its tests are those in `tests/adapters`.
+It reads the annotations of tools as they stand, so there are no postponed ones here. Runs in an environment of its own; where a newer one is installed, its tests are those in `tests/adapters`.
 """
-
-from __future__ import annotations
 
 import asyncio
 from importlib.metadata import PackageNotFoundError, version
@@ -41,7 +39,7 @@ from agentcell.events import (  # noqa: E402
     Usage,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::pydantic.warnings.PydanticDeprecatedSince20")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::pydantic.warnings.PydanticDeprecationWarning")
 
 COUNTED = {"usage": {"prompt_tokens": 20, "completion_tokens": 5}, "model": "scripted-1"}
 
@@ -168,6 +166,7 @@ def test_a_question_to_the_person_is_a_pause_where_the_stream_tells_of_it():
         return str(await handler)
 
     run = asyncio.run(watch_beside(scenario, auto=False))  # its spans do not tell of waiting
+    assert run.raised is None, run.raised
     assert [(event.question, event.call_id) for event in of(run, PauseRequested)] == [("Which city?", "c1")]
     assert len(of(run, PauseResumed)) == 1
     assert {event.call_id for event in of(run, ToolStarted)} == {"c1"}
