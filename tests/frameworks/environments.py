@@ -113,10 +113,23 @@ NO_END = {
 }
 NO_EVENT = "pydantic-ai 1 tells a capability of no event there, so a stop waits for the next step"
 ADK = (f"{F}test_google_adk.py",)
+CANCELLED = ("a tool", "a model", "a tool of an agent inside a tool", "a sub-agent")
+UNTOLD = "ADK 1 tells a plugin nothing of that: what was open ends with the block"
 
 ENVIRONMENTS = (
     Environment("google-adk", ("google-adk==2.13.0",), ADK, "adapter"),
-    Environment("google-adk-1", ("google-adk==1.39.1",), ADK, "adapter"),
+    Environment(
+        "google-adk-1",
+        ("google-adk==1.39.1",),
+        ADK,
+        "adapter",
+        cannot={
+            **{f"{ADK[0]}::test_cancelling_ends_what_was_open_as_cancelled[by plugin-{where}]": UNTOLD for where in CANCELLED},
+            f"{ADK[0]}::test_the_sync_runner_is_heard_too_from_inside_a_running_loop[by itself]": (
+                "the thread of ADK 1's `runner.run` does not know the block; give the runner the plugin"
+            ),
+        },
+    ),
     Environment("claude-agent-sdk", ("claude-agent-sdk==0.2.189",), (f"{F}test_claude_agent.py",), "adapter"),
     Environment(
         "crewai",
