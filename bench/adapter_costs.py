@@ -39,9 +39,10 @@ def langchain() -> Callable[[], Awaitable[Any]]:
 
 
 def pydantic_ai() -> Callable[[], Awaitable[Any]]:
-    from adapters.scripted import scripted
     from pydantic_ai import Agent
     from pydantic_ai.models.function import DeltaToolCall
+
+    from adapters.scripted import scripted
 
     async def script(messages: Any, _info: Any) -> Any:
         if len(messages) == 1:
@@ -60,8 +61,9 @@ def pydantic_ai() -> Callable[[], Awaitable[Any]]:
 
 
 def openai_agents() -> Callable[[], Awaitable[Any]]:
-    from adapters import openai_agents_scripts as scripts
     from agents import Runner
+
+    from adapters import openai_agents_scripts as scripts
 
     def make() -> Any:
         return scripts.make([scripts.call("weather", 1, city="Oslo")], [scripts.assistant_message("It is mild.")])

@@ -27,4 +27,3 @@ def pytest_terminal_summary(terminalreporter, config):
     files = notes.get("files", {}) if notes.get("packages") == packages else {}
     files |= {name: dict(count) for name, count in counts.items()}
     NOTES.write_text(json.dumps({"packages": packages, "files": files}, indent=1), encoding="utf-8")
-

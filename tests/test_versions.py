@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import tomllib
+
 from frameworks.environments import ENVIRONMENTS
 from frameworks.versions import MAIN, line_of, written
 

@@ -16,9 +16,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from environments import ENVIRONMENTS, ROOT  # noqa: E402 - both as a program and from a test
+from environments import ENVIRONMENTS, ROOT
 
 PAGE = ROOT / "docs" / "frameworks.md"
+LINE = r"^\| ([\w-]+) \| ([^|]*)\| ([^|]*)\| (`make [\w-]+`) \| ([^|]*)\|$"
 BEGIN, END = "<!-- versions: written by `make versions` -->", "<!-- versions end -->"
 
 
@@ -44,7 +45,7 @@ MAIN = tuple(
         ("openai", "streams", adapters("openai_chat", "openai_responses", "stream_clients", "tool_runners")),
         ("anthropic", "streams", adapters("anthropic_messages", "stream_clients", "tool_runners")),
         ("google-genai", "streams", adapters("google_genai", "stream_clients")),
-        ("langchain", "adapter", adapters("langchain", "langchain_clients", "langchain_tools")),
+        ("langchain", "adapter", adapters("langchain", "langchain_tools")),
         ("langgraph", "adapter", adapters("langgraph")),
         ("deepagents", "adapter", adapters("langgraph")),
         ("pydantic-ai-slim", "adapter", adapters("pydantic_ai", "pydantic_ai_spans")),
@@ -90,7 +91,7 @@ def table() -> str:
 def written() -> dict[tuple[str, str], list[str]]:
     """The versions in the page as it is, by package and where they were tested."""
     found: dict[tuple[str, str], list[str]] = {}
-    for package, version, _, where, _ in re.findall(r"^\| ([\w-]+) \| ([^|]*)\| ([^|]*)\| (`make [\w-]+`) \| ([^|]*)\|$", _between(), re.M):
+    for package, version, _, where, _ in re.findall(LINE, _between(), re.MULTILINE):
         found.setdefault((package, where.strip()), []).append(version.strip())
     return found
 
