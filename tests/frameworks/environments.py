@@ -137,7 +137,7 @@ ENVIRONMENTS = (
         (f"{F}test_crewai.py",),
         "spans of OpenInference",
     ),
-    Environment("strands-agents", ("strands-agents==1.62.0",), (f"{F}test_strands.py",), "its own spans"),
+    Environment("strands-agents", ("strands-agents[openai]==1.62.0",), (f"{F}test_strands.py",), "its own spans"),
     Environment(
         "autogen",
         ("autogen-agentchat==0.7.5", "autogen-ext[openai]==0.7.5", "openinference-instrumentation-openai==0.1.66"),
@@ -152,7 +152,13 @@ ENVIRONMENTS = (
     ),
     Environment(
         "langchain-0.3",
-        ("langchain==0.3.30", "langchain-core==0.3.86", "langgraph==0.6.11"),
+        (
+            "langchain==0.3.30",
+            "langchain-core==0.3.86",
+            "langgraph==0.6.11",
+            "langchain-openai==0.3.35",
+            "langchain-anthropic==0.3.22",
+        ),
         (f"{F}test_langchain_0_3.py",),
         "adapter",
     ),
