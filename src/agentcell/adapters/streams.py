@@ -32,6 +32,8 @@ def watch_stream(run: Run, source: Any) -> Any:
     """
     from agentcell.adapters.tool_runners import WatchedRunner, is_tool_runner
 
+    if isinstance(source, WatchedStream) and source.is_of(run):
+        return source  # it would be told twice
     return WatchedRunner(run, source) if is_tool_runner(source) else WatchedStream(run, Source(source))
 
 
@@ -172,6 +174,10 @@ class WatchedStream:
         self._end(closed=True)
         return await self._source.aleave(*error)
 
+    def is_of(self, run: Run) -> bool:
+        """Whether it is this run that hears of it."""
+        return self._run is run
+
     def _begin(self) -> None:
         try:
             self._run.raise_if_stopping()
@@ -185,8 +191,9 @@ class WatchedStream:
                 self._reading.begin()
 
     def _hear(self, event: Any) -> Any:
-        # What is still read behind the end belongs to no call; the words of an agent that is heard by itself are told already.
-        told = self._source.is_agent and isinstance(event, str) and self._run.options.auto
+        # What is still read behind the end belongs to no call; what an agent of this process says in words, or in AG-UI, is heard from
+        # itself already.
+        told = self._source.is_agent and self._run.options.auto and says_again(event)
         if not self._over and not told:
             self._reading.read(event)
         return event
@@ -265,6 +272,11 @@ class AsyncLoop:
 
     def __del__(self) -> None:
         self._left()
+
+
+def says_again(event: Any) -> bool:
+    """Whether an event of an agent's stream is in none of its framework's own words."""
+    return isinstance(event, str) or type(event).__module__.startswith("ag_ui.")
 
 
 def is_text(event: Any) -> bool:
