@@ -65,10 +65,11 @@ ALLOWED = {
     "terminal": {"run", "render", "snapshot", "projections", "pacer", "live_line"},
     "marimo": {"run", "snapshot", "pacer"},
     "cell_output": set(),
+    "console": set(),
     "shelf": set(),
     "display": {
         *("run", "options", "redact", "snapshot", "pacer", "widget", "errors", "projections"),
-        *("cell_output", "shelf", "terminal", "marimo"),
+        *("cell_output", "console", "shelf", "terminal", "marimo"),
     },
     "magic": {"display", "run"},
     "cells": {"adapters", "context", "display", "errors", "run"},

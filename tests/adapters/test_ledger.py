@@ -262,6 +262,28 @@ def test_the_answers_of_two_turns_in_words_of_their_own_are_two_paragraphs(run, 
     assert run.answer_text == "One.\n\nTwo."
 
 
+@pytest.mark.parametrize("agent", ["", "a"])
+def test_an_answer_that_was_said_already_is_told_once_also_by_an_agent_that_speaks(run, ledger, agent):
+    turn = ledger.turn("t")
+    if agent:
+        turn.start_agent(agent, "Refunds", speaks=True)
+    turn.write("m1", "I look it up.", agent=agent)
+    turn.end_model("m1")
+    turn.end_model("m2", text="It is done.\n") if not agent else turn.write("m2", "It is done.\n", agent=agent)
+    turn.answer("It is done.")
+    turn.close()
+    assert run.answer_text.count("It is done.") == 1
+
+
+def test_an_answer_in_the_words_of_a_sub_agent_is_told(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_agent("a", "Expert")
+    turn.write("m1", "Mild.", agent="a")
+    turn.end_agent("a")
+    turn.answer("Mild.")
+    assert run.answer_text == "Mild."
+
+
 def test_all_that_was_said_so_far_adds_what_no_delta_has_told_while_the_call_goes_on(run, ledger):
     turn = ledger.turn("t")
     turn.write("m", "Oslo ")

@@ -11,7 +11,7 @@ from agentcell.errors import describe
 SYNC_WAYS = ("__iter__", "__enter__")
 ASYNC_WAYS = ("__aiter__", "__aenter__", "__await__")
 AGENTS = frozenset(
-    {"agentcell", "agents", "claude_agent_sdk", "langchain_core", "langgraph", "pydantic_ai", "smolagents", "workflows"}
+    {"agentcell", "agents", "claude_agent_sdk", "dspy", "langchain_core", "langgraph", "pydantic_ai", "smolagents", "workflows"}
 )
 """Packages of frameworks whose streams come without a handle, and ours, which goes around them."""
 
