@@ -111,6 +111,22 @@ def test_a_remote_agents_events_become_a_run_in_whatever_form_they_come(form):
     assert len({event.model_call_id for event in of(run, ModelStarted)}) == 2
 
 
+@pytest.mark.parametrize("form", [list, as_objects, as_lines, as_bytes])
+def test_an_async_stream_of_them_is_read_the_same_way(form):
+    async def arriving():
+        for event in form(forecast()):
+            yield event
+
+    async def reading():
+        with agentcell.watch("hi", display=False) as run:
+            await run.consume(arriving())
+        return run
+
+    run = asyncio.run(reading())
+    assert shape(run) == shape(import_run(forecast()))
+    assert run.faults == run.unknown_events == {}
+
+
 def test_that_the_arguments_are_complete_is_not_the_end_of_the_call():
     states = {}
     with agentcell.watch("hi", display=False) as run:

@@ -398,6 +398,23 @@ def test_a_run_that_is_asked_to_stop_stops_the_agent_at_its_next_step(place, way
     assert run.answer_text == ("0 1 2 " if place == "token" else "")
 
 
+def test_stop_in_an_agent_that_a_tool_asks_ends_both():
+    def agent(run):
+        async def deep() -> str:
+            """Stops."""
+            run.stop()
+            run.raise_if_stopping()
+
+        async def expert() -> str:
+            """Asks another agent."""
+            return str(await agent_of(lambda messages: [call("deep", "y")], deep, name="expert").run("hi"))
+
+        return agent_of(lambda messages: [call("expert", "x")], expert).run("hi")
+
+    run = stopped(agent, streamed)
+    assert rows(run) == [("expert", "cancelled", None), ("deep", "cancelled", None)]
+
+
 # Hooks
 
 

@@ -126,7 +126,7 @@ class Ears:
         if result is None and error is None:
             error = CancelledError("the workflow was cancelled")
         span.adapter.end(span.flow, error)
-        if isinstance(error, RunStopped):
+        if isinstance(error, RunStopped) and hasattr(workflow, "runtime"):
             # Such an end is none that the framework would tell those who read its stream: they would wait for ever.
             from workflows.events import WorkflowCancelledEvent
 
