@@ -33,7 +33,6 @@ from adapters.llama_index_agents import (
     rows,
     says,
     streamed,
-    streamed_by_events,
     watched,
     weather,
 )
@@ -42,8 +41,6 @@ from agentcell.events import ModelEnded, PauseRequested, PauseResumed, ToolEnded
 
 # Its own agents look at their own fields in a way that pydantic is about to drop.
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecationWarning")
-
-STREAMED = [(way, auto) for way, auto in WAYS if way in (streamed, streamed_by_events)]
 
 
 def pauses(run):

@@ -168,6 +168,12 @@ class Ears:
             thoughts=thoughts if told < len(thoughts) else (),
         )
 
+    def forget(self) -> None:
+        """Nobody listens any more."""
+        self.spans.clear()
+        self._models.clear()
+        self._inner.clear()
+
     def _ask(self, span_id: str, event: Any) -> None:
         span = self.spans.get(span_id)
         run = span.run if span is not None else run_here()
@@ -234,6 +240,6 @@ def attach() -> Callable[[], None]:
     def detach() -> None:
         dispatcher.span_handlers[:] = [one for one in dispatcher.span_handlers if one is not spans]
         dispatcher.event_handlers[:] = [one for one in dispatcher.event_handlers if one is not events]
-        EARS.spans.clear()
+        EARS.forget()
 
     return detach
