@@ -19,13 +19,11 @@ running = false;
 set(elapsed, running) { this.#elapsed = elapsed, this.#anchor = now() - elapsed * 1e3, this.running = running }
 read() { return this.running ? (this.#shown = Math.max(this.#shown, (now() - this.#anchor) / 1e3), this.#shown) : this.#elapsed }
 };
-var GONE = /dead|restarting|terminating/;
+var GONE = /dead|restarting|terminating|connecting|disconnected/;
 function kernelGone(model) {
 try {
 	let kernel = model.widget_manager?.kernel;
-	if (!kernel) return kernel === null;
-	let { status = "", connectionStatus = "connected" } = kernel;
-	return GONE.test(status) || connectionStatus !== "connected";
+	return kernel === null || GONE.test(`${kernel?.status} ${kernel?.connectionStatus}`);
 } catch { return false }
 }
 function readView(model) { return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)])) }
