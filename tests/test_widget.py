@@ -557,3 +557,11 @@ def test_a_layout_that_somebody_else_has_given_is_not_closed(stage: Stage, messa
         pass
     stage.cell.close()
     assert [message["msg_type"] for message in messages].count("comm_close") == 1
+
+
+def test_a_run_that_is_busy_with_what_is_not_shown_is_not_taken_for_lost(stage: Stage):
+    with stage.run:
+        for _ in range(260):  # 13 seconds
+            stage.run.write("")
+            stage.flush()
+        assert [content["type"] for content in patches(stage.messages)][-2:] == ["heartbeat", "heartbeat"]

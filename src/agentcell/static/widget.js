@@ -262,8 +262,8 @@ update(questions) {
 	box.name = id;
 	for (let [place, choice] of choices.entries()) add2(choice, () => answer(place));
 	if (words2) {
-		let field = make("input", ""), send = () => { field.value && answer(null, field.value) };
-		field.ariaLabel = field.placeholder = "Answer in words", field.onkeydown = ({ key, isComposing }) => { key === "Enter" && !isComposing && send() }, box.append(field), add2("Send", send);
+		let field = make("input", ""), send = (event) => { field.value && (event.preventDefault(), answer(null, field.value)) };
+		field.ariaLabel = field.placeholder = "Answer in words", field.onkeydown = (event) => { event.key === "Enter" && !event.isComposing && send(event) }, box.append(field), add2("Send", send);
 	}
 	this.element.append(box);
 }
@@ -426,7 +426,7 @@ return stores.add(store), onEnd(signal, () => { stores.delete(store), store.disp
 }
 function render({ model, el, signal }) {
 let steps = model.get("steps"), store = [...stores].find((one) => one.model.get("steps") === steps);
-if (!store) throw new Error("agentcell: this model is not open");
+if (!store) throw new Error("agentcell: no open model");
 let view = new CellView(store, el);
 return onEnd(signal, () => view.dispose());
 }
