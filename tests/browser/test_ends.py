@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
+from browser.kernels import Kernel
 from browser.lab import Lab, expect
 from browser.notebooks import notebook
 
@@ -29,31 +28,30 @@ async with agentcell.watch("Its task is stopped") as run:
 """
 
 
-@pytest.mark.parametrize(
-    ("code", "title", "sentence", "error"),
-    [
-        pytest.param(FAILS, r"✕ Failed after [a-z0-9 ]+ · 1 tool", "TimeoutError: no answer in 1.5 s", "TimeoutError", id="error"),
-        pytest.param(SLEEPS, r"■ Stopped after [a-z0-9 ]+", "You interrupted it.", "KeyboardInterrupt", id="interrupt"),
-        pytest.param(
-            AWAITS, r"■ Stopped after [a-z0-9 ]+", "Its task was cancelled.", "CancelledError", id="interrupt while awaiting"
-        ),
-    ],
-)
-def test_the_last_state_stays(jupyterlab: Lab, code: str, title: str, sentence: str, error: str):
-    page = jupyterlab.open(notebook(code))
+ENDS = {
+    FAILS: (r"✕ Failed after [a-z0-9 ]+ · 1 tool", "TimeoutError: no answer in 1.5 s", "TimeoutError"),
+    SLEEPS: (r"■ Stopped after [a-z0-9 ]+", "You interrupted it.", "KeyboardInterrupt"),
+    AWAITS: (r"■ Stopped after [a-z0-9 ]+", "Its task was cancelled.", "CancelledError"),
+}
+"""The title, the sentence and the exception of each way out."""
+
+
+def test_an_error_and_interrupts_leave_the_last_state(jupyterlab: Lab, kernel: Kernel):
+    page = jupyterlab.open(notebook(*ENDS, kernel=kernel.name))
     page.run(0)
-    page.start(1)
-    expect(page.output(1).locator(".agentcell .ac-text")).to_have_count(1)
-    if code is FAILS:
-        page.open_gate("gate")
-    else:
-        page.interrupt()
-    page.finish(1)
-    kept = page.output(1).locator(".agentcell-snapshot")
-    expect(kept.locator("summary").first).to_have_text(re.compile(f"^{title}$"))
-    expect(kept).to_contain_text(sentence)
-    shown, raised = page.save().cells[1].outputs
-    assert set(shown.data) == {"text/html", "text/plain"}
-    assert sentence in shown.data["text/html"]
-    assert sentence in shown.data["text/plain"]
-    assert raised.ename == error
+    for cell, (code, (title, sentence, error)) in enumerate(ENDS.items(), start=1):
+        page.start(cell)
+        expect(page.output(cell).locator(".agentcell .ac-text")).to_have_count(1)
+        if code is FAILS:
+            page.open_gate("gate")
+        else:
+            page.interrupt()
+        page.finish(cell)
+        kept = page.output(cell).locator(".agentcell-snapshot")
+        expect(kept.locator("summary").first).to_have_text(re.compile(f"^{title}$"))
+        expect(kept).to_contain_text(sentence)
+        shown, raised = page.save().cells[cell].outputs
+        assert set(shown.data) == {"text/html", "text/plain"}
+        assert sentence in shown.data["text/html"]
+        assert sentence in shown.data["text/plain"]
+        assert raised.ename == error

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import Literal
 
 import pytest
 
 from browser.asking import AWAITS, BLOCKS, STUCK, STUCK_AWAITS, approve_and_stop, press_twice
-from browser.kernels import KERNELS, Kernel
+from browser.kernels import Kernel
 from browser.lab import Lab, expect
 from browser.notebooks import notebook
 
@@ -67,26 +66,3 @@ def test_each_of_the_two_roads_is_enough_where_it_is_open(jupyterlab: Lab, kerne
         page.finish(cell)
         assert page.evaluate("while_it_ran") == ([0] if comes else []), road
         assert page.evaluate("list(run.opened)") == [0], road
-
-
-STOPPED = """\
-with agentcell.watch("It is stopped") as run:
-    run.step("Reading")
-    wait_at("gate that stays shut")
-"""
-
-
-@pytest.mark.parametrize("kernel", KERNELS[:-1], ids=lambda kernel: kernel.name, indirect=True)  # the newest one is all others'
-def test_an_interrupt_leaves_the_last_state(jupyterlab: Lab, kernel: Kernel):
-    page = jupyterlab.open(notebook(STOPPED, kernel=kernel.name))
-    page.run(0)
-    page.start(1)
-    expect(page.output(1).locator(".agentcell .ac-text")).to_have_text(["Reading"])
-    page.interrupt()
-    page.finish(1)
-    kept = page.output(1).locator(".agentcell-snapshot")
-    expect(kept.locator("summary").first).to_have_text(re.compile("^■ Stopped after"))
-    expect(kept).to_contain_text("You interrupted it.")
-    shown, raised = page.save().cells[1].outputs
-    assert set(shown.data) == {"text/html", "text/plain"}
-    assert raised.ename == "KeyboardInterrupt"
