@@ -95,7 +95,7 @@ FRAMEWORKS = {
     "dspy",
     "google",
     "langchain_core",
-    "llama_index",
+    "llama_index_instrumentation",
     "mcp",
     "opentelemetry",
     "pydantic_ai",

@@ -496,10 +496,10 @@ def test_a_task_that_no_page_can_hold_is_shown_as_well_as_it_can_be(messages: li
 def test_a_view_that_leaves_while_the_run_goes_on_has_not_left_for_the_end(stage: Stage):
     with stage.run:
         stage.act(type="left", view="v")
-        assert not stage.cell.left
-    assert not stage.cell.left
+        assert not stage.run.reach.delivered
+    assert not stage.run.reach.delivered
     stage.act(type="left", view="v")
-    assert stage.cell.left
+    assert stage.run.reach.delivered
 
 
 def ends(messages: list[dict]) -> list[dict]:

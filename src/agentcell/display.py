@@ -163,15 +163,14 @@ class NotebookSurface:
         """Nothing: a page shows what is new within a moment, and the question elsewhere."""
 
     def _settle(self, run: Run, output: CellOutput) -> None:
-        cell = run.cell
         # Where the page has said that it came, showing it once more would only close what the reader has opened in it meanwhile.
-        if not cell.left:
+        if not run.reach.delivered:
             data, metadata = _final(run)
             output.replace(data, metadata=metadata)
         if run.options.persist == "snapshot":
             # Not before: the page that ran the cell has had the time to say that the notebook holds the end.
-            cell.end_with(lambda: _final(run)[0])
-            self._shelf.put(cell)
+            run.cell.end_with(lambda: _final(run)[0])
+        self._shelf.put(run, output)
 
 
 def _final(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -98,14 +98,11 @@ class AgentCell(anywidget.AnyWidget):
 
     run: Run
     view: ViewModel
-    left: bool
-    """Whether a view has left its page since the run ended: the final output has arrived there."""
 
     def __init__(self, run: Run, *, pacer: Pacer = PACER) -> None:
         self.run = run
         self.view = run.view
         self._pacer = pacer
-        self.left = False
         self._final: Callable[[], dict[str, str]] | None = None
         self._reading = threading.local()
         self._sending = threading.RLock()
@@ -207,7 +204,7 @@ class AgentCell(anywidget.AnyWidget):
         if self._final is None:
             return
         output = {"output_type": "display_data", "data": self._final(), "metadata": {}}
-        message: wire.EndMessage = {"type": "end", "output": output, "quiet": self.left}
+        message: wire.EndMessage = {"type": "end", "output": output, "quiet": self.run.reach.delivered}
         self.send(message)
 
     def close(self) -> None:
@@ -235,8 +232,7 @@ class AgentCell(anywidget.AnyWidget):
                 if self._final is not None:
                     self._pacer.later(0.0, self._send_end)
             case {"type": "left", "view": str(view)}:
-                self.left = run.outcome is not None
-                run.reach.leave(view)
+                run.reach.leave(view, over=run.outcome is not None)
                 self.has_news()
             case {"type": "stop", "again": True} if run.stopping:
                 if run.outcome is None:

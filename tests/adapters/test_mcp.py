@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from adapters.sameness import watched
 from mcp.client import Client
 from mcp.server.mcpserver import Context, MCPServer
 
 import agentcell
+from adapters.beside import watch_beside
 from agentcell.adapters.ledger import Ledger
 from agentcell.events import ToolProgressed, ToolStarted
 
@@ -56,7 +56,7 @@ def test_the_progress_stands_in_the_row_of_the_call_that_asked_also_of_two_side_
         async with Client(server) as client:
             return await asyncio.gather(ask(client, "pools"), ask(client, "carts"))
 
-    run = asyncio.run(watched(scenario))
+    run = asyncio.run(watch_beside(scenario))
     for topic, call_id in calls(run).items():
         assert progress(run, call_id) == told(topic)
     assert [step.state for step in run.steps] == ["done", "done"]

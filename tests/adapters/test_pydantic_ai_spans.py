@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 
 import pytest
-from adapters.sameness import watched
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from pydantic_ai import Agent, ModelRetry
@@ -16,6 +15,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 import agentcell
+from adapters.beside import watch_beside
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_team_is_told_once(provider, auto):
             provider.add_span_processor(run.opentelemetry())
         return (await team(provider).run("Weather?")).output
 
-    run = asyncio.run(watched(scenario, auto=auto))
+    run = asyncio.run(watch_beside(scenario, auto=auto))
     assert rows(run) == TOLD
     assert run.answer_text == "It is mild."
     assert len(run.catch_up().calls.models) == 3
