@@ -4,7 +4,6 @@ import asyncio
 import json
 
 import pytest
-from dspy.primitives.local_interpreter import LocalInterpreter
 
 import agentcell
 from adapters.dspy_programs import QUIET, DummyLM, boom, call, dspy, of, react, rows, script, step, watched, weather
@@ -197,6 +196,8 @@ def test_modules_of_a_module_that_run_at_the_same_time_have_each_its_own():
 
 def test_code_that_a_program_runs_is_a_row():
     async def agent(_run):
+        from dspy.primitives.local_interpreter import LocalInterpreter  # DSPy 3.0 had none
+
         with LocalInterpreter() as interpreter:
             said = interpreter.execute("print(6 * 7)")
             with pytest.raises(dspy.CodeExecutionError):

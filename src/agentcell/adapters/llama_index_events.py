@@ -25,9 +25,8 @@ class WorkflowReader:
 
         self.call = self
         self._handle = call.handle
-        self._run_id = text_of(call.handle, "run_id")
         self._adapter: LlamaIndexAdapter = call.run.adapter(LlamaIndexAdapter)
-        self._key = self._run_id or call.run.new_id()
+        self._key = text_of(call.handle, "run_id") or call.run.new_id()
         self._flow: Flow | None = None
         self._paused = False
         self._first = call
@@ -42,7 +41,7 @@ class WorkflowReader:
     def read(self, event: Any) -> None:
         """Records what one event says."""
         if self._flow is None:
-            if self._run_id in self._adapter.heard_runs:
+            if self._adapter.has_heard(self._handle):
                 return
             self._flow = self._adapter.begin(self._key)
             self._flow.turn.adopt(self._first)

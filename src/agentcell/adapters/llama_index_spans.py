@@ -93,6 +93,8 @@ class Ears:
         run_id = (tags or {}).get("llamaindex.run_id")
         if run_id:
             span.adapter.heard_runs.add(run_id)
+        elif arguments.get("ctx") is not None:
+            span.adapter.heard_contexts[id(arguments["ctx"])] = arguments["ctx"]
         event = next((value for value in arguments.values() if is_a(value, "Event")), None)
         if type(event).__name__ == "ToolCall":
             span.adapter.start_tool(span.flow, event)
