@@ -11,6 +11,7 @@ from langchain.agents import create_agent
 from langchain_core.tracers import context as tracers
 
 import agentcell
+from adapters.beside import waiting_block
 from adapters.langchain_agents import WAYS, call, of, rows, watched, weather, weather_agent
 from adapters.langchain_models import asking, model
 from agentcell.events import ToolEnded
@@ -92,6 +93,15 @@ def test_a_fault_of_ours_is_reported_and_does_not_reach_the_agent(monkeypatch):
             assert model("Mild.").invoke("hi").content == "Mild."
     assert run.faults["listening to LangChain"] > 0
     assert of(run, ToolEnded) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_cell_that_is_watched_with_all_others_hears(way):
+    with waiting_block() as runs:
+        assert runs == []
+        asyncio.run(call(weather_agent(way), "hi", way))
+    assert runs[0].answer_text == "It is mild in Oslo."
+    assert len(rows(runs[0])) == 2
 
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])

@@ -1,29 +1,15 @@
 """Tools that LangChain runs and that tell of themselves too: one row, with what the tool says of it."""
 
-import asyncio
-from types import NoneType
-
 import pytest
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 
 import agentcell
-from adapters.beside import watch_beside
-from adapters.langchain_agents import WAYS, call, rows
+from adapters.langchain_agents import WAYS, call, of, rows, watched
 from adapters.langchain_models import asking, model
 from agentcell.events import ToolEnded, ToolProgressed, ToolStarted
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-def of(run, *kinds):
-    return [event for event in run.events if isinstance(event, kinds)]
-
-
-def watched(agent, *, raises=NoneType):
-    run = asyncio.run(watch_beside(agent))
-    assert isinstance(run.raised, raises), run.raised
-    return run
 
 
 @tool

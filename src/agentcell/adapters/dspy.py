@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from agentcell.adapters.ambient import run_here
 from agentcell.adapters.dspy_calls import Calls
 from agentcell.adapters.dspy_predictions import thinking_in, usage_of
 from agentcell.adapters.fields import text_of
@@ -200,7 +201,7 @@ def attach() -> Callable[[], None]:
 
 
 def _adapter_here() -> DSPyAdapter | None:
-    run = run_for_tool()
+    run = run_here() or run_for_tool()  # DSPy's own threads do not know their context
     return None if run is None or not run.options.auto else run.adapter(callback_class())
 
 

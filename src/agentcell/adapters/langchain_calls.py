@@ -130,7 +130,10 @@ class Calls:
         call = self.begin(run_id, parent_run_id, name, metadata)
         if call is not None:
             call.asked = asked
-            outer, call.key = call.tool, (self.key_of(call.agent, asked) if asked else self.ledger.asked(name, arguments)) or call.key
+            outer, call.key = (
+                call.tool,
+                (self.key_of(call.agent, asked) if asked else self.ledger.asked(name, arguments)) or call.key,
+            )
             call.turn.start_tool(call.key, name, arguments, agent=call.agent, inside=outer)
             call.tool = call.key
             call.inside = call.turn.enter_tool(call.key)  # the tool runs in a copy of this context
