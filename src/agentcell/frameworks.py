@@ -77,6 +77,20 @@ class Frameworks:
 
         return self.adapter(callback_class())
 
+    def google_adk(self: Self) -> Any:
+        """A plugin for Google's ADK: `InMemoryRunner(agent=agent, app_name="app", plugins=[run.google_adk()])`.
+
+        Inside the block every runner is heard anyway, and a cancelled one sooner; this is for `auto=False`. It is the same plugin each
+        time.
+
+        Raises:
+            ModuleNotFoundError: The ADK is not installed.
+        """
+        from agentcell.adapters.google_adk import GoogleADKAdapter
+        from agentcell.adapters.google_adk_hooks import plugin_for
+
+        return plugin_for(self.adapter(GoogleADKAdapter))
+
     def langchain(self: Self) -> Any:
         """The callback handler for LangChain, LangGraph and deepagents: `agent.invoke(..., config={"callbacks": [run.langchain()]})`.
 

@@ -27,6 +27,7 @@ class Collector:
     faults: list[BaseException] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     ids: int = 0
+    adapters: dict[type, object] = field(default_factory=dict)
 
     def record(self, event):
         self.events.append(event)
@@ -43,6 +44,9 @@ class Collector:
 
     def report_unknown(self, kind):
         self.unknown.append(kind)
+
+    def adapter(self, kind):
+        return self.adapters.setdefault(kind, kind(self))
 
     def of(self, *kinds):
         return [event for event in self.events if isinstance(event, kinds)]

@@ -262,6 +262,28 @@ def test_the_answers_of_two_turns_in_words_of_their_own_are_two_paragraphs(run, 
     assert run.answer_text == "One.\n\nTwo."
 
 
+@pytest.mark.parametrize("agent", ["", "a"])
+def test_an_answer_that_was_said_already_is_told_once_also_by_an_agent_that_speaks(run, ledger, agent):
+    turn = ledger.turn("t")
+    if agent:
+        turn.start_agent(agent, "Refunds", speaks=True)
+    turn.write("m1", "I look it up.", agent=agent)
+    turn.end_model("m1")
+    turn.end_model("m2", text="It is done.\n") if not agent else turn.write("m2", "It is done.\n", agent=agent)
+    turn.answer("It is done.")
+    turn.close()
+    assert run.answer_text.count("It is done.") == 1
+
+
+def test_an_answer_in_the_words_of_a_sub_agent_is_told(run, ledger):
+    turn = ledger.turn("t")
+    turn.start_agent("a", "Expert")
+    turn.write("m1", "Mild.", agent="a")
+    turn.end_agent("a")
+    turn.answer("Mild.")
+    assert run.answer_text == "Mild."
+
+
 def test_all_that_was_said_so_far_adds_what_no_delta_has_told_while_the_call_goes_on(run, ledger):
     turn = ledger.turn("t")
     turn.write("m", "Oslo ")
@@ -284,3 +306,21 @@ def test_each_stretch_of_reasoning_has_its_own_words_only(run, ledger):
         "First.",
         "Second.",
     ]
+
+
+def test_the_same_id_in_two_turns_at_once_is_two_calls_and_after_the_first_is_over_one_more(run, ledger):
+    first, second = ledger.turn("first"), ledger.turn("second")
+    first.start_tool(first.own_key("0"), "weather")
+    other = second.own_key("0")
+    second.start_tool(other, "weather")
+    second.end_tool(other, result="9")
+    first.end_tool(first.own_key("0"), result="7")
+    assert rows(run) == [("weather", "done", "7"), ("weather", "done", "9")]
+    assert ledger.turn("third").own_key("0") == "0"
+
+
+def test_the_id_of_a_call_that_waits_on_the_person_is_the_same_call_in_another_turn(run, ledger):
+    first = ledger.turn("first")
+    first.start_tool("0", "delete")
+    first.pause("p", "Delete?", call="0")
+    assert ledger.turn("second").own_key("0") == "0"

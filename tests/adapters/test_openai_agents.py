@@ -15,17 +15,30 @@ import openai
 from agents import Agent, ModelSettings, OpenAIChatCompletionsModel, OpenAIResponsesModel, RunHooks, Runner, RunState, function_tool
 from agents import run as agents_run
 from agents.run_config import RunConfig
-from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
-from agents.usage import Usage as TheirUsage
-from openai.types.responses import ResponseFunctionWebSearch, ResponseReasoningItem
+from agents.testing import ModelStep, assistant_message
+from openai.types.responses import ResponseFunctionWebSearch
 from openai.types.responses.response_function_web_search import ActionSearch
-from openai.types.responses.response_reasoning_item import Summary
-from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
 
 import agentcell
 from adapters.beside import watch_beside
 from adapters.hearing import RECORDINGS
-from agentcell.adapters.openai_agents import CURRENT, FAILED
+from adapters.openai_agents_scripts import (
+    EVERY,
+    ask,
+    auto,
+    call,
+    hanging,
+    hear,
+    make,
+    of,
+    offline,  # noqa: F401 - for every test
+    options_for,
+    rows,
+    script,
+    two_tools,
+    weather,
+)
+from agentcell.adapters.openai_agents_calls import CURRENT, FAILED
 from agentcell.events import (
     AgentStarted,
     LimitReached,
@@ -38,101 +51,6 @@ from agentcell.events import (
     Usage,
 )
 from agentcell.testing import ReplayServer
-
-WAYS = ("by itself", "streamed", "hooks", "stream", "all")
-EVERY = pytest.mark.parametrize("way", WAYS)
-
-
-@pytest.fixture(autouse=True)
-def offline():
-    """The SDK sends its traces away unless it is told not to."""
-    agents.set_trace_processors([])
-
-
-@function_tool
-async def weather(city: str) -> str:
-    """The weather of a city."""
-    await asyncio.sleep(0)
-    return f"{city}: 7 degrees"
-
-
-@function_tool
-def broken(city: str) -> str:
-    raise ValueError("no such city")
-
-
-def call(name, number, **arguments):
-    return function_call(name, arguments, call_id=f"c{number}")
-
-
-def thought(text):
-    return ResponseReasoningItem(id="rs_1", type="reasoning", summary=[Summary(type="summary_text", text=text)])
-
-
-def step(*output, **usage):
-    counted = TheirUsage(
-        requests=1,
-        input_tokens=20,
-        output_tokens=9,
-        total_tokens=29,
-        input_tokens_details=InputTokensDetails(cached_tokens=4, cache_write_tokens=0),
-        output_tokens_details=OutputTokensDetails(reasoning_tokens=3),
-    )
-    return ModelStep(output=list(output), usage=counted, **usage)
-
-
-def script(*steps):
-    return ScriptedModel(list(steps))
-
-
-def make(*steps, tools=(weather, broken), **more):
-    return Agent("Assistant", model=script(*steps), tools=list(tools), **more)
-
-
-def options_for(run, way):
-    """Of `watch`, and of the runner, for one way of hearing."""
-    return {"hooks": run.openai_agents()} if run is not None and way in ("hooks", "all") else {}
-
-
-async def ask(run, way, agent, given="hi", **more):
-    """One call of the runner, heard in one way."""
-    more |= options_for(run, way)
-    if way in ("by itself", "hooks"):
-        return await Runner.run(agent, given, **more)
-    result = Runner.run_streamed(agent, given, **more)
-    if run is None or way == "streamed":
-        async for _ in result.stream_events():
-            pass
-    else:
-        assert await run.consume(result) is result
-    return result
-
-
-def auto(way):
-    return way in ("by itself", "streamed", "all")
-
-
-async def hear(way, make_agent, given="hi", **more):
-    async def scenario(run):
-        result = await ask(run, way, make_agent(), given, **more)
-        return result.final_output, [type(item).__name__ for item in result.new_items]
-
-    return await watch_beside(scenario, auto=auto(way))
-
-
-def rows(run):
-    return [(step.tool or step.text, step.state, step.parent) for step in run.steps]
-
-
-def of(run, *kinds):
-    return [event for event in run.events if isinstance(event, kinds)]
-
-
-def two_tools():
-    return make(
-        step(thought("Two cities."), call("weather", 1, city="Oslo"), call("broken", 2, city="Atlantis")),
-        step(assistant_message("Oslo is mild.")),
-    )
 
 
 @EVERY
@@ -311,16 +229,6 @@ def test_the_tool_that_ended_the_run_is_found_where_nothing_is_traced():
 
     run = asyncio.run(hear("by itself", agent, run_config=RunConfig(tracing_disabled=True)))
     assert [row for row in rows(run) if row[0] == "fatal"] == [("fatal", "failed", None)]
-
-
-def hanging(started):
-    @function_tool
-    async def hang(city: str) -> str:
-        started.set()
-        await asyncio.Event().wait()
-        return "never"
-
-    return make([call("hang", 1, city="Oslo")], [assistant_message("never")], tools=[hang])
 
 
 @EVERY

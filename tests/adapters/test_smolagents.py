@@ -22,6 +22,7 @@ from smolagents.utils import AgentError
 import agentcell
 from adapters.beside import watch_beside
 from agentcell.adapters.smolagents import LOST
+from agentcell.adapters.smolagents_code import Words
 from agentcell.adapters.smolagents_hooks import OWNERS
 from agentcell.events import AgentStarted, LimitReached, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
 
@@ -186,6 +187,36 @@ def test_code_is_a_call_with_what_it_printed(way):
     assert steps[0].arguments == {"code": "print(6 * 7)"}
     assert "42" in steps[0].result
     assert run.answer_text == "42"
+
+
+def streaming_code(*script, **more):
+    return CodeAgent(tools=[weather], model=Streaming(*script), verbosity_level=LogLevel.OFF, **more)
+
+
+@pytest.mark.parametrize("way", ["by itself", "read", "stream"])
+@pytest.mark.parametrize("make", [coding, streaming_code], ids=["whole", "streamed"])
+def test_what_is_said_before_the_code_is_told_and_the_code_only_as_a_call(way, make):
+    more = {"stream_outputs": True} if make is streaming_code else {}
+    script = [code("print( 6 * 7 )"), "<code>\nfinal_answer('42')\n</code>"]
+    run = hear(way, lambda: make(*script, **more))
+    assert "".join(event.text for event in of(run, TextDelta)).split() == ["Thought:", "I", "compute.", "42"]
+    assert run.answer_text == "42"
+
+
+def test_words_beside_code_are_told_whatever_the_code_begins_with():
+    fenced = coding("I look.\n```python\nfinal_answer('42')\n```", code_block_tags="markdown")
+    whole = json.dumps({"thought": "I look.", "code": "final_answer('42')"})
+    for agent in (fenced, coding(whole, use_structured_outputs_internally=True)):
+        with agentcell.watch(display=False) as run:
+            agent.run("hi")
+        assert [step.text for step in run.steps if not step.tool] == ["I look."]
+        assert run.answer_text == "42"
+
+
+def test_pieces_are_words_until_the_code_begins():
+    words = Words(coding("never"))
+    pieces = ["a <co", "n> b <", "code>print", "(1)</code> more"]
+    assert [words.read(piece) for piece in pieces] == ["a ", "<con> b ", "", ""]
 
 
 @pytest.mark.parametrize("way", ["by itself", "read", "both"])

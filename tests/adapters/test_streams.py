@@ -533,17 +533,24 @@ def test_an_empty_stream_was_cut():
 
 def test_a_stream_of_a_shape_that_nobody_knows_is_counted_by_kind():
     run, odd = Collector(), object()
-    events = [{"type": "surprise"}, {"type": "text", "text": "nobody's"}, odd, "text", {}]
+    events = [{"type": "surprise"}, {"type": "text", "text": "nobody's"}, odd, 7, {}]
     assert list(watch_stream(run, events)) == events
-    assert run.unknown == ["surprise", "text", "object", "str", "dict"]
+    assert run.unknown == ["surprise", "text", "object", "int", "dict"]
     assert ended(run) == ("done", None)  # who cannot read it cannot say that it was cut
 
 
 def test_a_stream_of_a_shape_that_nobody_knows_can_be_left_early():
     run = Collector()
-    for _ in watch_stream(run, ["text"]):
+    for _ in watch_stream(run, [7, 8]):
         break
     assert ended(run) == ("cancelled", CLOSED)
+
+
+def test_a_stream_of_strings_that_is_left_early_is_cancelled():
+    run = Collector()
+    for _ in watch_stream(run, iter(["Oslo ", "is mild."])):
+        break
+    assert (run.text, *ended(run)) == ("Oslo ", "cancelled", CLOSED)
 
 
 def test_streams_of_two_shapes_are_two_calls():
@@ -601,3 +608,11 @@ def test_strings_that_break_off_by_an_error_are_a_failed_call():
 def test_a_string_alone_is_no_stream():
     with pytest.raises(TypeError, match="Is stream=True missing"):
         watch_stream(Collector(), "Oslo is mild.")
+
+
+def test_a_stream_that_is_watched_already_is_watched_once():
+    run = Collector()
+    stream = watch_stream(run, list(WORDS))
+    assert watch_stream(run, stream) is stream
+    assert list(watch_stream(run, stream)) == list(WORDS)
+    assert (run.text, run.end.outcome) == ("one two three", "done")

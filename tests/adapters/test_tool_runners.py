@@ -216,3 +216,39 @@ def test_a_tool_of_the_runner_that_is_recorded_is_one_row():
 def test_words_of_a_runner_come_as_they_are_written():
     run = hear(read_all, stream=True)
     assert [event.text for event in of(run, TextDelta)] == ["I look it up.", "Oslo is mild."]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_run_that_is_stopped_asks_no_model_again(stream):
+    def weather(city: str) -> str:
+        """The weather."""
+        run.stop()
+        return city
+
+    with ReplayServer(recording(stream=stream)) as server, anthropic.Anthropic(base_url=server.url, api_key="none") as client:
+        with agentcell.watch(display=False) as run:
+            runner = run.stream(asked(client, beta_tool(weather), **({"stream": True} if stream else {})))
+            for _ in runner:
+                pass
+        assert len(server.requests) == 1
+    assert run.outcome == "cancelled"
+    assert [event.outcome for event in of(run, ModelEnded)] == ["done", "cancelled"]
+    assert "generate_tool_call_response" not in vars(runner)
+
+
+def test_two_runs_hear_each_its_own_runner():
+    def read(run, runner):
+        return [turn.get_final_message().id for turn in over(run, runner)]
+
+    async def both():
+        return await asyncio.gather(*(asyncio.to_thread(hear, read, stream=True) for _ in range(2)))
+
+    for run in asyncio.run(both()):
+        check(run)
+
+
+def test_a_runner_that_is_watched_twice_is_told_once():
+    def read(run, runner):
+        return [turn.get_final_message().id for turn in (runner if run is None else run.stream(run.stream(runner)))]
+
+    check(hear(read, stream=True))

@@ -17,6 +17,10 @@ sdk = pytest.importorskip(
 from adapters.beside import watch_beside  # noqa: E402
 from adapters.claude_scenarios import *  # noqa: E402, F403 - the tests
 from adapters.claude_scenarios import INIT, TWO_TOOLS, assistant, end, result_of, rows, text, use  # noqa: E402
+from test_examples import (  # noqa: E402
+    test_a_notebook_is_short_has_one_line_to_change_and_keeps_its_outputs as check_what_it_keeps,
+)
+from test_examples import test_a_notebook_runs_as_it_stands_and_shows_what_it_keeps as check_what_it_shows  # noqa: E402
 
 
 class Script(sdk.Transport):
@@ -118,3 +122,8 @@ def test_a_permission_that_the_users_code_asks_the_person_for_is_a_pause():
     run = asyncio.run(watch_beside(scenario, auto=False))
     assert asked == ["yes"]
     assert rows(run) == [("Bash", "done", None), ("Waiting on you: May `Bash` run?", "done", None)]
+
+
+def test_the_notebook_runs_as_it_stands_and_shows_what_it_keeps(tmp_path):
+    check_what_it_keeps("claude_agent")
+    check_what_it_shows("claude_agent", tmp_path)

@@ -8,15 +8,15 @@ result.
 from __future__ import annotations
 
 from asyncio import CancelledError
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from agentcell.adapters.anthropic_messages import MessagesReader, readable, usage_of
+from agentcell.adapters.anthropic_messages import readable
+from agentcell.adapters.claude_agent_messages import Messages
 from agentcell.adapters.fields import arguments_of, count_of, items_of, plain, text_of
 from agentcell.adapters.fields import field as field_of
 from agentcell.adapters.ledger import Ledger
-from agentcell.adapters.turn_call import TurnCall
-from agentcell.events import LimitReached, ThinkingBlock, Usage
+from agentcell.events import LimitReached
 
 if TYPE_CHECKING:
     from agentcell.adapters.ledger import Turn
@@ -53,32 +53,17 @@ class ClaudeAgentAdapter:
 
 
 @dataclass(slots=True)
-class Message:
-    """A message of the model that is being made, by the agent with the key `agent`."""
-
-    key: str
-    agent: str
-    reader: MessagesReader
-    call: TurnCall
-    text: str = ""
-    thinking: str = ""
-    usage: Usage | None = None
-
-
-@dataclass(slots=True)
 class Told:
-    """What has been told of a turn.
+    """A turn that goes on.
 
     Attributes:
-        open: The newest message of each agent, by the agent's key.
-        usage: The tokens of the messages that are over.
-        said: What the run's own agent said last.
+        turn: Where it is told.
+        messages: The model's messages in it.
         tasks: Which agents go on behind the end of the tool call that started them, by the task's id.
     """
 
-    open: dict[str, Message] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
-    said: str = ""
+    turn: Turn
+    messages: Messages
     tasks: dict[str, str] = field(default_factory=dict)
 
 
@@ -91,8 +76,7 @@ class ClaudeMessagesReader:
         self.call = self
         self._run = call.run
         self._adapter: ClaudeAgentAdapter = call.run.adapter(ClaudeAgentAdapter)
-        self._turn: Turn | None = None
-        self._told = Told()
+        self._told: Told | None = None
         self._first: ModelCall | None = call
 
     @staticmethod
@@ -105,18 +89,18 @@ class ClaudeMessagesReader:
 
     def read(self, event: Any) -> None:
         """Takes one message."""
-        turn = self._begun()
+        told = self._begun()
         match type(event).__name__:
             case "StreamEvent":
-                self._hear(turn, self._agent(turn, event), field_of(event, "event"))
+                told.messages.hear(self._agent(told.turn, event), field_of(event, "event"))
             case "AssistantMessage":
-                self._assistant(turn, self._agent(turn, event), event)
+                told.messages.tell(self._agent(told.turn, event), event)
             case "UserMessage":
-                self._user(turn, self._agent(turn, event), event)
+                self._user(told, self._agent(told.turn, event), event)
             case "ResultMessage":
-                self._result(turn, event)
+                self._result(told, event)
             case "TaskStartedMessage" | "TaskProgressMessage" | "TaskNotificationMessage" | "TaskUpdatedMessage":
-                self._task(turn, event)
+                self._task(told, event)
             case "RateLimitEvent" if text_of(field_of(event, "rate_limit_info"), "status") == "rejected":
                 self._run.step("The rate limit is reached")
             case _:
@@ -124,18 +108,19 @@ class ClaudeMessagesReader:
 
     def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
         """The stream is over."""
-        if self._turn is not None:
+        if self._told is not None:
             if error is None:  # each turn has a result
                 error = CancelledError("the stream was closed before its last message" if closed else "the stream has no result")
-            self._end(self._turn, error)
+            self._end(self._told, error)
 
-    def _begun(self) -> Turn:
-        if self._turn is None:
-            self._turn, self._told = self._adapter.ledger.turn(self._run.new_id()), Told()
+    def _begun(self) -> Told:
+        if self._told is None:
+            turn = self._adapter.ledger.turn(self._run.new_id())
+            self._told = Told(turn, Messages(turn, self._tool_result))
             if self._first is not None:
-                self._turn.adopt(self._first)
+                turn.adopt(self._first)
                 self._first = None
-        return self._turn
+        return self._told
 
     def _agent(self, turn: Turn, event: Any) -> str:
         """The key of the sub-agent that a message belongs to: the tool call that it was started by."""
@@ -146,110 +131,45 @@ class ClaudeMessagesReader:
             turn.start_agent(key, text_of(arguments, "subagent_type", "description") or "Sub-agent", inside=key)
         return key
 
-    # What the model says
-
-    def _message(self, turn: Turn, agent: str, key: str) -> Message:
-        """The message with this key; another one of the same agent is over."""
-        known = self._told.open.get(agent)
-        if known is not None and known.key == key:
-            return known
-        self._end_message(agent)
-        call = TurnCall(turn, key, agent=agent)
-        message = self._told.open[agent] = Message(key, agent, MessagesReader(call), call)
-        return message
-
-    def _hear(self, turn: Turn, agent: str, event: Any) -> None:
-        """A piece of a message, as the provider's own event."""
-        if text_of(event, "type") == "message_start":
-            self._message(turn, agent, text_of(field_of(event, "message"), "id") or self._run.new_id())
-        message = self._told.open.get(agent)
-        if message is not None and text_of(event, "type") != "message_stop":  # its last block may come behind that
-            message.reader.read(event)
-            message.usage = message.call.usage
-
-    def _assistant(self, turn: Turn, agent: str, event: Any) -> None:
-        message = self._message(turn, agent, text_of(event, "message_id") or self._run.new_id())
-        message.call.model = text_of(event, "model") or message.call.model
-        message.call.begin()
-        if message.call.usage is None and field_of(event, "usage") is not None:
-            message.usage = usage_of(field_of(event, "usage"))
-        for block in items_of(event, "content"):
-            self._block(turn, message, block)
-        message.call.finish_reason = text_of(event, "stop_reason") or message.call.finish_reason
-        if text_of(event, "error"):
-            message.call.fail(text_of(event, "error"))
-            self._end_message(agent)
-
-    def _block(self, turn: Turn, message: Message, block: Any) -> None:
-        match type(block).__name__:
-            case "TextBlock":
-                message.text += text_of(block, "text")
-                turn.reconcile(message.key, text=message.text, agent=message.agent)
-                if not message.agent:
-                    self._told.said = message.text
-            case "ThinkingBlock":
-                words, signature = text_of(block, "thinking"), text_of(block, "signature") or None
-                message.thinking += words
-                turn.reconcile(message.key, thinking=message.thinking, agent=message.agent)
-                turn.end_thinking(message.key, (ThinkingBlock(content=words, signature=signature),))
-            case "ToolUseBlock" | "ServerToolUseBlock":
-                arguments = arguments_of(field_of(block, "input"))
-                turn.start_tool(text_of(block, "id"), text_of(block, "name"), arguments, agent=message.agent, model=message.key)
-            case "ToolResultBlock" | "ServerToolResultBlock":
-                self._tool_result(turn, block)
-            case other:
-                self._run.report_unknown(other)
-
-    def _end_message(self, agent: str, usage: Usage | None = None) -> None:
-        message = self._told.open.pop(agent, None)
-        if message is not None:
-            message.call.usage = usage or message.usage
-            message.call.complete = True
-            message.call.finish()
-            self._told.usage += message.call.usage or Usage()
-
-    # What comes back
-
-    def _user(self, turn: Turn, agent: str, event: Any) -> None:
+    def _user(self, told: Told, agent: str, event: Any) -> None:
         results = [block for block in items_of(event, "content") if type(block).__name__ == "ToolResultBlock"]
         if results:  # the model has been told, so its message was whole
-            self._end_message(agent)
+            told.messages.end(agent)
         for block in results:
-            self._tool_result(turn, block)
+            self._tool_result(block)
 
-    def _tool_result(self, turn: Turn, block: Any) -> None:
+    def _tool_result(self, block: Any) -> None:
+        told = self._begun()
         key, result = text_of(block, "tool_use_id"), readable(field_of(block, "content"))
         failed = field_of(block, "is_error") is True
-        said = result if isinstance(result, str) else "the tool failed"
-        if key not in self._told.tasks.values():
-            self._end_message(key)
-            turn.end_agent(key, error=said if failed else None)
-        turn.end_tool(key, result=result, error=said if failed else None)
+        said = (result if isinstance(result, str) else "the tool failed") if failed else None
+        if key not in told.tasks.values():
+            told.messages.end(key)
+            told.turn.end_agent(key, error=said)
+        told.turn.end_tool(key, result=result, error=said)
 
-    def _task(self, turn: Turn, event: Any) -> None:
+    def _task(self, told: Told, event: Any) -> None:
         """A sub-agent that may go on when the call that started it is over."""
         task, key = text_of(event, "task_id"), text_of(event, "tool_use_id")
         status = text_of(event, "status")
         if type(event).__name__ == "TaskStartedMessage" and key:
-            self._told.tasks[task] = key
-            turn.start_agent(key, text_of(event, "description") or "Sub-agent", inside=key)
+            told.tasks[task] = key
+            told.turn.start_agent(key, text_of(event, "description") or "Sub-agent", inside=key)
         elif type(event).__name__ == "TaskProgressMessage":
-            turn.progress(self._told.tasks.get(task, key), text_of(event, "description"))
+            told.turn.progress(told.tasks.get(task, key), text_of(event, "description"))
         elif status in OVER:
-            key = self._told.tasks.pop(task, key)
+            key = told.tasks.pop(task, key)
             error = {"failed": "it failed", "completed": None}.get(status, CancelledError("it was stopped"))
-            self._end_message(key)
-            turn.end_agent(key, error=error)
+            told.messages.end(key)
+            told.turn.end_agent(key, error=error)
 
-    # The end
-
-    def _result(self, turn: Turn, event: Any) -> None:
-        subtype, said = text_of(event, "subtype"), text_of(event, "result")
+    def _result(self, told: Told, event: Any) -> None:
+        turn, subtype, said = told.turn, text_of(event, "subtype"), text_of(event, "result")
         cancelled = text_of(event, "terminal_reason").startswith("aborted")
         failed = field_of(event, "is_error") is True and not cancelled
-        rest = self._rest(event)
+        rest = told.messages.rest(field_of(event, "usage"))
         if rest is not None:
-            self._end_message("", usage=rest)
+            told.messages.end("", usage=rest)
         for denied in items_of(event, "permission_denials"):
             turn.refuse_tool(text_of(denied, "tool_use_id"), "it was not permitted")
         deferred = field_of(event, "deferred_tool_use")
@@ -262,27 +182,10 @@ class ClaudeMessagesReader:
         elif failed:
             errors = [error for error in plain(items_of(event, "errors")) if isinstance(error, str)]
             turn.end_model(self._run.new_id(), error="; ".join(errors) or said or subtype)
-        elif said and said.strip() != self._told.said.strip() and not cancelled:
+        elif said and not cancelled:
             turn.answer(said)
         self._charge(turn, event)
-        self._end(turn, CancelledError("it was interrupted") if cancelled else None)
-
-    def _rest(self, event: Any) -> Usage | None:
-        """What the turn's last message must have taken, so that all messages together took what the result says."""
-        last, total = self._told.open.get(""), field_of(event, "usage")
-        if last is None:
-            return None
-        known = last.usage or Usage()
-        if total is None or last.call.usage is not None:  # its own events have told it exactly
-            return known
-        whole, before = usage_of(total), self._told.usage
-        return replace(
-            known,
-            input_tokens=max(known.input_tokens, whole.input_tokens - before.input_tokens),
-            output_tokens=max(known.output_tokens, whole.output_tokens - before.output_tokens),
-            cache_read_tokens=max(known.cache_read_tokens, whole.cache_read_tokens - before.cache_read_tokens),
-            cache_write_tokens=max(known.cache_write_tokens, whole.cache_write_tokens - before.cache_write_tokens),
-        )
+        self._end(told, CancelledError("it was interrupted") if cancelled else None)
 
     def _charge(self, turn: Turn, event: Any) -> None:
         total, session = field_of(event, "total_cost_usd"), text_of(event, "session_id")
@@ -291,9 +194,9 @@ class ClaudeMessagesReader:
             self._adapter.costs[session] = float(total)
             turn.charge(float(total) - before if total >= before else float(total))
 
-    def _end(self, turn: Turn, error: BaseException | None) -> None:
+    def _end(self, told: Told, error: BaseException | None) -> None:
         if error is None:
-            for agent in tuple(self._told.open):
-                self._end_message(agent)
-        turn.close(error)
-        self._turn = None
+            for agent in tuple(told.messages.open):
+                told.messages.end(agent)
+        told.turn.close(error)
+        self._told = None

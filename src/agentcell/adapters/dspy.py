@@ -14,7 +14,7 @@ from agentcell.adapters.ambient import run_here
 from agentcell.adapters.dspy_calls import Calls
 from agentcell.adapters.dspy_predictions import thinking_in, usage_of
 from agentcell.adapters.fields import text_of
-from agentcell.adapters.hearing import heard
+from agentcell.adapters.hearing import heard, interruption
 from agentcell.context import run_for_tool
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class DSPyAdapter:
 
     @heard
     def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        exception = exception or interruption()  # DSPy 3.0 calls that from a `finally` and tells of errors alone
         with self._lock:
             call = self.calls.take(call_id)
             if call is None:
@@ -90,6 +91,7 @@ class DSPyAdapter:
 
     @heard
     def on_evaluate_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:  # noqa: ARG002
+        exception = exception or interruption()
         with self._lock:
             call = self.calls.take(call_id)
             if call is not None:
@@ -121,6 +123,7 @@ class DSPyAdapter:
 
     @heard
     def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        exception = exception or interruption()
         with self._lock:
             call = self.calls.take(call_id)
             if call is None:
@@ -148,6 +151,7 @@ class DSPyAdapter:
 
     @heard
     def on_tool_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+        exception = exception or interruption()
         with self._lock:
             call = self.calls.take(call_id)
             if call is not None:

@@ -43,13 +43,13 @@ class Answer:
             self._fields.append(name)
             text = "\n\n" + _label(name, names) + text
         self._told += text
-        self._turn.answer(text)
+        self._turn.speak(text)
 
     def end(self, prediction: Any) -> None:
         """The whole answer: of that only what has not streamed is new."""
         whole = answer_in(prediction)
         if whole.startswith(self._told):
-            self._turn.answer(whole[len(self._told) :])
+            self._turn.speak(whole[len(self._told) :])
         elif whole and whole != self._told.rstrip():
             self._replace(whole)
 

@@ -6,18 +6,26 @@ n-th that a hook tells to start is the n-th that ends, and the n-th whose respon
 
 from __future__ import annotations
 
-import sys
 from asyncio import CancelledError
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcell.adapters.fields import arguments_of, field, items_of, plain, text_of
 from agentcell.adapters.hearing import heard
 from agentcell.adapters.ledger import Ledger
+from agentcell.adapters.openai_agents_calls import (
+    CURRENT,
+    FAILED,
+    RunnerCall,
+    function_span,
+    guardrail_in,
+    known,
+    model_of,
+    texts_of,
+)
+from agentcell.adapters.openai_agents_pauses import ask_person, resume
 from agentcell.adapters.openai_responses import (
     ASKED,
     HOSTED,
-    ResponsesReader,
     call_id_of,
     error_of,
     input_of,
@@ -25,62 +33,10 @@ from agentcell.adapters.openai_responses import (
     result_of,
     usage_of,
 )
-from agentcell.adapters.turn_call import TurnCall
-from agentcell.events import LimitReached, ToolOffer, Usage
+from agentcell.events import LimitReached, Noted, ToolOffer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from agentcell.adapters.ledger import Turn
     from agentcell.run import Run
-
-FAILED = "An error occurred while running the tool. Please try again."
-"""What the SDK gives to a model for a tool that raised, when the tool has no words of its own for that."""
-
-ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-
-
-class RunnerCall:
-    """One call of the runner: the user's own, or that of an agent inside a tool.
-
-    Attributes:
-        key: Its own id.
-        turn: Where it is told.
-        root: Whether the user's code made it.
-        agent: The key of the sub-agent that speaks now; "" for the run's own agent.
-        started: How many model calls hooks have told to start.
-        ended: How many of them they have told to end.
-        read: How many have come to their end in the stream.
-        reader: Reads the response that the stream brings now.
-        spans: The span of each tool call that began to run, where the SDK traces.
-        handed: The calls that handed the conversation over.
-        said: What the last model call wrote.
-        over: Whether it has ended.
-        max_turns: How many model calls it may make, None where nobody said.
-        hold: Kept, so that its `id` stays its own.
-    """
-
-    def __init__(self, key: str, turn: Turn, *, agent: str = "", root: bool = True, hold: Any = None) -> None:
-        self.key = key
-        self.turn = turn
-        self.root = root
-        self.agent = self.first_agent = agent
-        self.started = self.ended = self.read = 0
-        self.reader: ResponsesReader | None = None
-        self.spans: dict[str, Any] = {}
-        self.handed: set[str] = set()
-        self.said = ""
-        self.over = False
-        self.max_turns: int | None = None
-        self.hold = hold
-
-    def model(self, number: int) -> str:
-        """The key of its n-th model call."""
-        return f"{self.key}/{number}"
-
-
-CURRENT: ContextVar[RunnerCall | None] = ContextVar("agentcell_openai_agents", default=None)
-"""The runner's call that this code is in, where the ambient hook has seen it begin."""
 
 
 class OpenAIAgentsAdapter:
@@ -92,7 +48,7 @@ class OpenAIAgentsAdapter:
         self.run = run
         self.ledger = Ledger(run)
         self._by_usage: dict[int, RunnerCall] = {}  # those that only their hooks or their stream tell of
-        self._heard: tuple[Any, ...] = ()  # the newest events: the same stream may be heard in two ways
+        self.heard: tuple[Any, ...] = ()  # the newest events: the same stream may be heard in two ways
 
     def close(self, error: BaseException | None = None) -> None:
         """The run's block is left."""
@@ -109,7 +65,7 @@ class OpenAIAgentsAdapter:
             key = f"{tool or self.run.new_id()} {text_of(agent, 'name')}"
             outer.turn.start_agent(key, text_of(agent, "name"), agent=outer.agent, inside=tool)
             return RunnerCall(self.run.new_id(), outer.turn, agent=key, root=False)
-        turn = self._resume(given)
+        turn = resume(self.ledger, given)
         key = self.run.new_id()
         return RunnerCall(key, turn or self.ledger.turn(key))
 
@@ -121,16 +77,20 @@ class OpenAIAgentsAdapter:
         interruptions = items_of(result, "interruptions")
         if interruptions and error is None:
             for item in interruptions:
-                self._ask_person(call, item)
+                ask_person(call, item)
             return
         self._blame(call, error)
+        guardrail = guardrail_in(error)
+        if guardrail is not None:
+            self.run.record(Noted(text=f"The guardrail `{guardrail}` stopped it"))
+            error = CancelledError(f"the guardrail `{guardrail}` stopped it")
         if type(error).__name__ == "MaxTurnsExceeded":
             self.run.record(LimitReached(kind="turns", limit=call.max_turns))
         if not call.root:
             call.turn.end_agent(call.first_agent, error=error)
             return
         output = field(result, "final_output")
-        if error is None and isinstance(output, str) and output.strip() != call.said.strip():
+        if error is None and isinstance(output, str):
             call.turn.answer(output)  # a tool's result may be the whole answer
         call.turn.close(error)
 
@@ -139,37 +99,10 @@ class OpenAIAgentsAdapter:
         told = text_of(context, "tool_call_id")
         if told in self.ledger.tools:
             return told
-        span = _span()
+        span = function_span()
         running = [call_id for call_id in outer.spans if self.ledger.tools[call_id].state == "running"]
         here = (call_id for call_id in running if span is not None and outer.spans[call_id] is span)
         return next(here, running[-1] if running else None)
-
-    def _resume(self, given: Any) -> Turn | None:
-        """The turn that goes on with this state, None when it is no state or another run's; what was refused is over."""
-        interruptions = getattr(given, "get_interruptions", None)
-        if not callable(interruptions):
-            return None
-        turn = None
-        for item in interruptions():
-            call_id = call_id_of(field(item, "raw_item"))
-            known = self.ledger.tools.get(call_id)
-            if known is None:
-                continue
-            turn = known.turn if self.ledger.find(known.turn.key) is known.turn else turn
-            approved = given._context.is_tool_approved(item.name, call_id)  # noqa: SLF001 - the state has no other way to say it
-            if approved is False:
-                self.ledger.resume(call_id, "reject")
-                known.turn.refuse_tool(call_id, "it was not approved")
-            elif approved:
-                self.ledger.resume(call_id, "approve")
-        return turn
-
-    def _ask_person(self, call: RunnerCall, item: Any) -> None:
-        raw = field(item, "raw_item")
-        call_id = call_id_of(raw)
-        name, arguments = text_of(item, "name", "tool_name") or text_of(raw, "name"), arguments_of(field(raw, "arguments"))
-        call.turn.ask_tool(call_id, name, arguments, agent=call.agent)
-        call.turn.pause(call_id, f"May `{name}` run?", choices=("approve", "reject"), call=call_id)
 
     def _blame(self, call: RunnerCall, error: BaseException | None) -> None:
         """A tool that ends the whole run by its error has no end of its own; its siblings have none either."""
@@ -200,13 +133,12 @@ class OpenAIAgentsAdapter:
         call.ended += 1
         key, items = call.model(call.ended), items_of(response, "output")
         asked = [item for item in items if text_of(item, "type") in ASKED]
-        call.said = _texts(items, "message", "content")
         for item in items:
             self._tell_hosted(call, key, item)
         call.turn.end_model(
             key,
-            text=call.said,
-            thinking=_texts(items, "reasoning", "summary", "content", between="\n\n"),
+            text=texts_of(items, "message", "content"),
+            thinking=texts_of(items, "reasoning", "summary", "content", between="\n\n"),
             usage=known(usage_of(field(response, "usage"))),
             tool_calls=len(asked) or None,
         )
@@ -221,7 +153,7 @@ class OpenAIAgentsAdapter:
         call = self._call(context)
         call_id = self._call_id(call, context, tool)
         arguments = arguments_of(field(context, "tool_arguments"))
-        call.spans[call_id] = _span()
+        call.spans[call_id] = function_span()
         call.turn.start_tool(call_id, text_of(tool, "name"), arguments, agent=call.agent)
         self.run.raise_if_stopping()
 
@@ -242,7 +174,7 @@ class OpenAIAgentsAdapter:
         own = {text_of(tool, "name") for tool in items_of(from_agent, "tools")}
         asked = (key for key, tool in self.ledger.tools.items() if tool.turn is call.turn and tool.state == "asked")
         transfer = next((key for key in asked if self.ledger.tools[key].name not in own), None)
-        self._hand_over(call, transfer or self.run.new_id(), to_agent)
+        self.hand_over(call, transfer or self.run.new_id(), to_agent)
 
     @heard
     def on_agent_end(self, context: Any, _agent: Any, output: Any) -> None:
@@ -252,7 +184,7 @@ class OpenAIAgentsAdapter:
             self._by_usage.pop(id(field(context, "usage")), None)
             self.finish(call, {"final_output": output})
 
-    # The stream
+    # What hooks and streams share
 
     def attend(self, handle: Any) -> RunnerCall:
         """The call that this stream tells of."""
@@ -261,39 +193,8 @@ class OpenAIAgentsAdapter:
             return told
         return self._known_by(field(field(handle, "context_wrapper"), "usage"), resumed=None)
 
-    def hear(self, call: RunnerCall, event: Any) -> None:
-        """Takes one event of a stream."""
-        if any(event is one for one in self._heard):
-            return
-        self._heard = (*self._heard[-15:], event)
-        if text_of(event, "type") == "raw_response_event":
-            self._hear_model(call, field(event, "data"))
-        elif text_of(event, "type") == "run_item_stream_event":
-            self._hear_item(call, text_of(event, "name"), field(event, "item"))
-
-    def _hear_model(self, call: RunnerCall, event: Any) -> None:
-        if call.reader is None:
-            call.reader = ResponsesReader(TurnCall(call.turn, call.model(call.read + 1), agent=call.agent))
-        call.reader.read(event)
-        if text_of(event, "type") in ENDS:
-            call.read += 1
-            call.reader = None
-            call.said = _texts(items_of(field(event, "response"), "output"), "message", "content")
-
-    def _hear_item(self, call: RunnerCall, name: str, item: Any) -> None:
-        raw = field(item, "raw_item")
-        if name == "tool_called" and text_of(raw, "type") in ASKED:
-            arguments, key = input_of(raw), call.model(max(call.read, call.ended))
-            call.turn.ask_tool(call_id_of(raw), name_of(raw, text_of(raw, "type")), arguments, agent=call.agent, model=key)
-        elif name == "tool_output":
-            output = plain(field(item, "output"))
-            call.turn.end_tool(call_id_of(raw), result=output, error=FAILED if output == FAILED else None)
-        elif name == "handoff_occured":
-            self._hand_over(call, call_id_of(raw), field(item, "target_agent"))
-
-    # What they share
-
-    def _hand_over(self, call: RunnerCall, transfer: str, agent: Any) -> None:
+    def hand_over(self, call: RunnerCall, transfer: str, agent: Any) -> None:
+        """Another agent goes on, because of the tool call with the key `transfer`."""
         if transfer in call.handed:
             return
         call.handed.add(transfer)
@@ -336,54 +237,3 @@ class OpenAIAgentsAdapter:
         open_ones = [key for key, one in self.ledger.tools.items() if one.turn is call.turn and one.state in ("asked", "running")]
         alike = [key for key in open_ones if self.ledger.tools[key].name == name]
         return next(iter(alike or open_ones), None) or f"{call.key} {name}"
-
-
-class AgentStreamReader:
-    """Reads the events of `Runner.run_streamed(...).stream_events()`."""
-
-    derived: ClassVar[frozenset[str]] = frozenset()
-
-    def __init__(self, call: Any) -> None:
-        self.call = self
-        self._handle = call.handle
-        self._adapter: OpenAIAgentsAdapter = call.run.adapter(OpenAIAgentsAdapter)
-        self._about = self._adapter.attend(call.handle)
-        self._about.turn.adopt(call)
-
-    @staticmethod
-    def takes(kind: str, _event: Any, /) -> bool:
-        """Whether this is an event of such a stream."""
-        return kind in ("raw_response_event", "run_item_stream_event", "agent_updated_stream_event")
-
-    def read(self, event: Any) -> None:
-        """Takes one event."""
-        self._adapter.hear(self._about, event)
-
-    def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
-        """The stream is over."""
-        if error is None and closed:
-            error = CancelledError("the stream was closed before its last event")
-        self._adapter.finish(self._about, self._handle, error)
-
-
-def model_of(agent: Any) -> str | None:
-    """The name of an agent's model, as far as the agent says it."""
-    model = field(agent, "model")
-    return model if isinstance(model, str) else text_of(model, "model") or None
-
-
-def known(usage: Usage) -> Usage | None:
-    """A count of tokens, None when nothing was counted."""
-    return usage if usage.total_tokens else None
-
-
-def _texts(items: Iterable[Any], kind: str, *names: str, between: str = "") -> str:
-    parts = (part for item in items if text_of(item, "type") == kind for name in names for part in items_of(item, name))
-    return between.join(text_of(part, "text", "refusal") for part in parts)
-
-
-def _span() -> Any:
-    """The SDK's span that this code is in, None where it does not trace."""
-    current: Callable[[], Any] | None = getattr(sys.modules.get("agents"), "get_current_span", None)
-    span = current() if current is not None else None
-    return span if text_of(field(span, "span_data"), "type") == "function" else None

@@ -7,7 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from agentcell.adapters.ambient import run_here
-from agentcell.adapters.openai_agents import CURRENT, OpenAIAgentsAdapter, RunnerCall
+from agentcell.adapters.openai_agents import OpenAIAgentsAdapter
+from agentcell.adapters.openai_agents_calls import CURRENT, RunnerCall
+from agentcell.adapters.openai_agents_stream import hear
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -101,7 +103,7 @@ class _Hearing:
             try:
                 async for event in events:
                     with guarding():
-                        adapter.hear(call, event)
+                        hear(adapter, call, event)
                     yield event
             except Exception as error:
                 finish(result, error)

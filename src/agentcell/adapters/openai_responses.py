@@ -56,7 +56,7 @@ class ResponsesReader:
         self._calls: dict[str, str] = {}  # item id -> call id, of what the provider runs
         self._asking: dict[str, Any] = {}  # item id -> an item that asks for a tool and is not done yet
         self._arguments: dict[str, Any] = {}  # item id -> its arguments
-        self._written: dict[tuple[str, int], int] = {}  # (item id, content index) -> characters
+        self._written: dict[tuple[str, int], list[str]] = {}  # (item id, content index) -> pieces of its text
         self._part: tuple[str, ...] | None = None  # the piece of reasoning that was heard last
 
     @staticmethod
@@ -113,13 +113,15 @@ class ResponsesReader:
 
     def _write(self, event: Any, text: str) -> None:
         place = (text_of(event, "item_id"), count_of(event, "content_index"))
-        self._written[place] = self._written.get(place, 0) + len(text)
+        self._written.setdefault(place, []).append(text)
         self.call.write(text)
 
     def _write_tail(self, event: Any, text: str) -> None:
-        # The whole text again: only what no delta brought is new.
+        # The whole text again: only what no delta brought is new, and nothing where the deltas began in the middle.
         place = (text_of(event, "item_id"), count_of(event, "content_index"))
-        self._write(event, text[self._written.get(place, 0) :])
+        told = "".join(self._written.get(place, ()))
+        if text.startswith(told):
+            self._write(event, text[len(told) :])
 
     def _think(self, event: Any, kind: str) -> None:
         part = (kind, text_of(event, "item_id"), str(field(event, "summary_index", "content_index")))

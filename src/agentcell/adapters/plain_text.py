@@ -14,7 +14,8 @@ class TextReader:
     derived: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, call: ModelCall) -> None:
-        self.call = call
+        self.call = self
+        self._model = call
 
     @staticmethod
     def takes(_kind: str, event: Any, /) -> bool:
@@ -23,6 +24,10 @@ class TextReader:
 
     def read(self, event: Any) -> None:
         """Records a piece."""
-        self.call.begin()
-        self.call.complete = True
-        self.call.write(event)
+        self._model.begin()
+        self._model.write(event)
+
+    def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
+        """The stream is over."""
+        self._model.complete = not closed
+        self._model.finish(error, closed=closed)

@@ -12,12 +12,12 @@ from agentcell.adapters.fields import text_of
 from agentcell.adapters.google_genai import GenerateContentReader
 from agentcell.adapters.llama_index_events import WorkflowReader
 from agentcell.adapters.model_call import ModelCall
-from agentcell.adapters.openai_agents import AgentStreamReader
+from agentcell.adapters.openai_agents_stream import AgentStreamReader
+from agentcell.adapters.openai_background import ResponseStreamReader
 from agentcell.adapters.openai_chat import ChatReader
-from agentcell.adapters.openai_responses import ResponsesReader
 from agentcell.adapters.plain_text import TextReader
 from agentcell.adapters.pydantic_ai_events import AgentEventsReader
-from agentcell.adapters.smolagents import AgentRunReader
+from agentcell.adapters.smolagents_stream import AgentRunReader
 
 if TYPE_CHECKING:
     from agentcell.run import Run
@@ -65,7 +65,7 @@ READERS: tuple[type[Reader], ...] = (
     AgentRunReader,
     DSPyStreamReader,
     ChatReader,
-    ResponsesReader,
+    ResponseStreamReader,
     MessagesReader,
     GenerateContentReader,
     TextReader,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from agentcell.adapters.fields import arguments_of, count_of, field, items_of, plain, text_of
 from agentcell.adapters.hearing import heard
 from agentcell.adapters.ledger import Ledger
+from agentcell.adapters.smolagents_code import Words
 from agentcell.errors import first_line
 from agentcell.events import LimitReached, Noted, ToolOffer, Usage
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentcell.adapters.ledger import Turn
-    from agentcell.adapters.model_call import ModelCall
     from agentcell.run import Run
 
 ANSWERS = "final_answer"
@@ -106,7 +106,7 @@ class AgentRun:
         """Takes one event; `step` is the step that is being made, as far as it has come."""
         match type(event).__name__:
             case "ChatMessageStreamDelta":
-                self.turn.write(self._model, text_of(event, "content"), agent=self.agent)
+                self.turn.write(self._model, self._words.read(text_of(event, "content")), agent=self.agent)
             case "ToolCall":
                 self._end_model(step)
                 self._start_tool(event)
@@ -120,8 +120,6 @@ class AgentRun:
                 self._end_plan(event)
             case "FinalAnswerStep":
                 self.answer(field(event, "output"))
-            case _:
-                pass
 
     def answer(self, output: Any) -> None:
         """What the agent answers."""
@@ -172,14 +170,13 @@ class AgentRun:
         ]
         model = text_of(field(self.of, "model"), "model_id") or None
         self.turn.start_model(self._model, agent=self.agent, model=model, tools=offers)
+        self._words = Words(self.of)
 
     def _end_model(self, step: Any, text: str | None = None) -> None:
         """The model has said what it had to say, which never is the answer itself."""
-        said = field(step, "model_output") if text is None else text
+        said = self._words.whole(field(step, "model_output")) if text is None else text
         asked = items_of(field(step, "model_output_message"), "tool_calls")
-        self.turn.end_model(
-            self._model, text=said if isinstance(said, str) else None, usage=usage_of(step), tool_calls=len(asked) or 1
-        )
+        self.turn.end_model(self._model, text=said, usage=usage_of(step), tool_calls=len(asked) or 1)
 
     def _start_tool(self, call: Any) -> None:
         name, told = text_of(call, "name"), field(call, "arguments")
@@ -238,51 +235,13 @@ class AgentRun:
 
     def _reach_limit(self) -> None:
         """The last step comes once more when there can be no other: the model was asked for an answer without tools."""
-        steps = items_of(field(self.of, "memory"), "steps")
-        last = steps[-1] if steps else None
+        last = next(reversed(items_of(field(self.of, "memory"), "steps")), None)
         if type(field(last, "error")).__name__ == "AgentMaxStepsError":
             self._tell_limit(last)
 
     def _tell_limit(self, step: Any) -> None:
         self._end_model(step)
         self.turn.run.record(LimitReached(kind="steps", limit=count_of(self.of, "max_steps") or None))
-
-
-class AgentRunReader:
-    """Reads what `agent.run(…, stream=True)` gives, unless its agent is heard without that."""
-
-    derived: ClassVar[frozenset[str]] = frozenset()
-
-    def __init__(self, call: ModelCall) -> None:
-        self.call = self
-        self._adapter: SmolagentsAdapter = call.run.adapter(SmolagentsAdapter)
-        self._generator = call.handle
-        self._told: AgentRun | None = None
-
-    @staticmethod
-    def takes(_kind: str, event: Any, /) -> bool:
-        """Whether this is an event of such a stream."""
-        return type(event).__module__.startswith("smolagents.")
-
-    def read(self, event: Any) -> None:
-        """Takes one event."""
-        if any(event is one for one in self._adapter.events):
-            return
-        if self._told is None:
-            self._told = self._adapter.begin(local(self._generator, "self"))
-        self._told.hear(event, local(self._generator, "action_step"))
-
-    def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
-        """The stream is over."""
-        if self._told is not None:
-            left = CancelledError("the stream was closed before its last event")
-            self._told.finish(left if closed and error is None else error)
-
-
-def local(generator: Any, name: str) -> Any:
-    """What a generator that is not through holds under this name."""
-    frame = getattr(generator, "gi_frame", None)
-    return None if frame is None else frame.f_locals.get(name)
 
 
 def usage_of(step: Any) -> Usage | None:

@@ -9,7 +9,7 @@ from agentcell.adapters.anthropic_messages import message_events, readable
 from agentcell.adapters.fields import field, items_of, text_of
 from agentcell.adapters.reading import Reading
 from agentcell.adapters.sources import Source
-from agentcell.adapters.streams import WatchedStream
+from agentcell.adapters.watched_stream import WatchedStream
 from agentcell.events import ToolEnded
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class WatchedRunner:
     """
 
     def __init__(self, run: Run, runner: Any) -> None:
-        self._run = run
+        self.watched_by = run
         self._runner = runner
         self._edge = run.guarding("stream")
         self._stream: WatchedStream | None = None  # of the newest turn
@@ -105,17 +105,17 @@ class WatchedRunner:
             self._runner.generate_tool_call_response = heard(run_tools)
 
     def _ask(self) -> None:
-        self._reading = Reading(self._run)
+        self._reading = Reading(self.watched_by)
         self._reading.begin()
 
     def _hear(self, item: Any) -> Any:
-        reading, self._reading, self._stream = self._reading or Reading(self._run), None, None
+        reading, self._reading, self._stream = self._reading or Reading(self.watched_by), None, None
         if hasattr(item, "content"):
             for event in message_events(item):
                 reading.read(event)
             reading.finish()
             return item
-        self._stream = WatchedStream(self._run, Source(item), reading)
+        self._stream = WatchedStream(self.watched_by, Source(item), reading)
         return self._stream
 
     def _end(self, error: BaseException) -> None:
@@ -132,6 +132,7 @@ class WatchedRunner:
         def run_and_tell() -> Any:
             response = run_tools()
             self._tell(response)
+            self.watched_by.raise_if_stopping()  # the model is not asked again
             return response
 
         return run_and_tell
@@ -140,6 +141,7 @@ class WatchedRunner:
         async def run_and_tell() -> Any:
             response = await run_tools()
             self._tell(response)
+            self.watched_by.raise_if_stopping()
             return response
 
         return run_and_tell
@@ -151,7 +153,7 @@ class WatchedRunner:
             for result in results:
                 content = readable(field(result, "content"))
                 failed = field(result, "is_error") is True
-                self._run.record(
+                self.watched_by.record(
                     ToolEnded(
                         call_id=text_of(result, "tool_use_id"),
                         outcome="failed" if failed else "done",

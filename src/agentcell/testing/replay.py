@@ -166,6 +166,9 @@ class _Handler(BaseHTTPRequestHandler):
         except ConnectionError:  # the client hung up, as one does that leaves a stream early
             return
 
+    def do_GET(self) -> None:
+        self.do_POST()  # a stream may be asked for once more
+
     def _paced(self, events: list[str]) -> Iterator[str]:
         replay = self.server.replay
         for number, event in enumerate(events[: replay.cut_after]):
