@@ -47,6 +47,15 @@ def test_a_block_around_two_calls_hears_both_and_the_same_ids_are_other_calls():
     assert run.answer_text == "It is mild in Oslo.\n\nIt is mild in Oslo."
 
 
+def test_agents_side_by_side_in_one_block_have_each_its_calls_also_under_one_id():
+    async def agent(_run):
+        both = [create_agent(model(asking(("weather", {"city": city}, "c1")), city), [weather]) for city in ("Oslo", "Bergen")]
+        return await asyncio.gather(*(call(one, "hi") for one in both))
+
+    run = watched(agent)
+    assert sorted(result for _, _, result in rows(run)) == ["7 degrees in Bergen", "7 degrees in Oslo"]
+
+
 def test_two_runs_side_by_side_hear_each_its_own():
     async def one(city):
         with agentcell.watch(city, display=False) as run:

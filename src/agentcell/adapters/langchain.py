@@ -69,7 +69,7 @@ class LangChainAdapter(ModelCallbacks, ToolCallbacks):
                 asked = text_of(message, "tool_call_id")
                 if asked:
                     result, failure = tool_end_of(message, asked)
-                    call.turn.end_tool(self.calls.key_of(call.agent, asked), result=result, error=failure)
+                    call.turn.end_tool(self.calls.key_of(call, asked), result=result, error=failure)
             waits = self.calls.pauses.hear(call.turn, error)
             if is_no_failure(error):
                 error = None

@@ -111,7 +111,7 @@ class ModelCallbacks(Callbacks):
         spoken, asked = spoken_of(message), field(message, "tool_calls") or []
         turn.reconcile(call.key, text=spoken.text, thinking=spoken.thinking)  # it spoke before it asked
         for number, one in enumerate(asked):
-            key = self.calls.ask_tool(call.agent, one.get("id") or f"{call.key}:{number}")
+            key = self.calls.ask_tool(call, one.get("id") or f"{call.key}:{number}")
             turn.ask_tool(key, one["name"], one.get("args"), agent=call.agent, model=call.key)
             if call.structured:
                 turn.end_tool(key, result=one.get("args"))
