@@ -78,7 +78,7 @@ class DSPyAdapter:
                 call.turn.end_tool(call_id, result=getattr(outputs, "passages", outputs), error=exception)
             elif call.kind == "Predict" and thinking_in(outputs) != call.thought:
                 call.turn.tell_thought(thinking_in(outputs), agent=call.agent)
-            if call.parent is None and exception is None and call.tool is None:
+            if call.parent is None and exception is None and not call.is_for_a_tool:
                 call.answer.end(outputs)
             self.calls.leave(call, exception)
 
@@ -134,7 +134,7 @@ class DSPyAdapter:
                 call.parent.thought = thinking
             usage = None if exception is not None else usage_of(call.instance, outputs)
             call.turn.end_model(call_id, thinking=thinking, usage=usage, error=exception)
-            if call.parent is None and said:
+            if call.parent is None and said and not call.is_for_a_tool:
                 call.turn.answer(said[0] if isinstance(said[0], str) else text_of(said[0], "text"))
             self.calls.leave(call, exception)
 

@@ -100,6 +100,14 @@ class Calls:
         self.open[run_id] = call
         return call
 
+    def enter_agent(self, call: Call, name: str) -> bool:
+        """Whether a tool waits for what an outermost call gives, and it is a sub-agent there: another framework's, or the user's own."""
+        around = self.ledger.call_here() if call.parent is None else None
+        if around is not None:
+            call.turn.start_agent(call.key, name, around=around)
+            call.agent = call.key
+        return around is not None
+
     def end_turn(self, call: Call, error: BaseException | None) -> None:
         """An outermost call is over, and with it whatever LangChain has not ended in it."""
         call.turn.close(error)

@@ -51,7 +51,8 @@ class ModelCallbacks(Callbacks):
             call.root.models += 1
             call.structured = bool((more.get("options") or {}).get("ls_structured_output_format"))
             inner = _inner_name(told, more.get("tags"))
-            if inner or call.tool is not None:  # a model that a tool asks speaks to that tool
+            # A model that a tool asks speaks to that tool.
+            if not self.calls.enter_agent(call, inner or call.name) and (inner or call.tool is not None):
                 call.turn.start_agent(call.key, inner or call.name, agent=call.agent, inside=call.tool)
                 call.agent = call.key
             call.hosted = HostedTools(call.turn, call.key, call.agent)
