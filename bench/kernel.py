@@ -159,7 +159,7 @@ class Kernel:
             elif weigh:
                 size += len(json.dumps(message["content"], ensure_ascii=False))
 
-        self._client.execute_interactive(code, output_hook=look, timeout=600)
+        self._client.execute_interactive(code, allow_stdin=False, output_hook=look, timeout=600)
         return json.loads(printed) if printed.strip() else None, sent, size
 
 

@@ -20,19 +20,23 @@ from agentcell.testing.clock import FakeClock
 class Screen:
     """Writes down when it was asked for what; a flush may take a while, or fail."""
 
-    def __init__(self, stage: "Stage", name: object = "", *, takes: float = 0.0, error: BaseException | None = None) -> None:
+    def __init__(
+        self, stage: "Stage", name: object = "", *, takes: float = 0.0, error: BaseException | None = None, speaks: bool = True
+    ) -> None:
         self.stage = stage
+        self.speaks = speaks
         self.name = name
         self.takes = takes
         self.error = error
         self.flushes: list[float] = []
         self.beats: list[float] = []
 
-    def flush(self) -> None:
+    def flush(self) -> bool:
         self.flushes.append(self.stage.clock())
         self.stage.clock.advance(self.takes)
         if self.error is not None:
             raise self.error
+        return self.speaks
 
     def beat(self) -> None:
         self.beats.append(self.stage.clock())
@@ -121,6 +125,13 @@ def test_an_idle_run_says_every_five_seconds_that_it_lives(stage):
     screen = stage.screen()
     stage.run(26)
     assert [round(time - began, 3) for time in screen.beats] == [5, 10, 15, 20, 25]
+
+
+def test_who_is_busy_with_what_nobody_sees_says_that_he_lives_too(stage):
+    began = stage.clock()
+    screen = stage.screen(speaks=False)
+    stage.run(26, lambda: stage.pacer.wake(screen))
+    assert [round(time - began, 1) for time in screen.beats] == [5, 10, 15, 20, 25]
 
 
 def test_a_flush_counts_as_a_sign_of_life(stage):
@@ -231,11 +242,12 @@ def test_the_last_flush_of_a_run_does_not_wait_for_its_turn(stage):
 
 def test_a_run_that_ends_while_it_is_flushed_does_not_wait_either(stage):
     class Ending(Screen):
-        def flush(self) -> None:
-            super().flush()
+        def flush(self) -> bool:
+            spoke = super().flush()
             if len(self.flushes) == 1:
                 self.stage.pacer.wake(self)
                 self.stage.pacer.remove(self)
+            return spoke
 
     screen = Ending(stage, takes=0.2)
     stage.pacer.add(screen)
@@ -346,11 +358,12 @@ class Heard:
         self.thread: threading.Thread | None = None
         self.error = error
 
-    def flush(self) -> None:
+    def flush(self) -> bool:
         self.thread = threading.current_thread()
         self.flushed.set()
         if self.error is not None:
             raise self.error
+        return True
 
     def beat(self) -> None:
         """Nothing."""

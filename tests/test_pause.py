@@ -409,10 +409,10 @@ def test_how_long_a_view_is_waited_for():
     thread.start()
     thread.join()
     assert reach.patience(awaiting=False) is None
-    reach.leave("v1")
+    reach.leave("v1", over=False)
     assert reach.patience(awaiting=True) == GREETING, "another may come in its place"
     clock.advance(GREETING)
-    reach.leave("v1")
+    reach.leave("v1", over=False)
     assert reach.patience(awaiting=True) == 0.0, "a view leaves once"
 
 

@@ -9,9 +9,9 @@ def test_a_run_is_gone_when_every_view_that_came_has_left():
     assert (reach.seen, reach.gone) == (False, False), "nobody has said anything: a page may just be loading it"
     reach.arrive("a")
     reach.arrive("b")
-    reach.leave("a")
+    reach.leave("a", over=False)
     assert (reach.seen, reach.gone) == (True, False)
-    reach.leave("b")
+    reach.leave("b", over=False)
     assert (reach.seen, reach.gone) == (False, True)
     reach.arrive("a")
     assert (reach.seen, reach.gone) == (True, False)

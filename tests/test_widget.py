@@ -496,10 +496,10 @@ def test_a_task_that_no_page_can_hold_is_shown_as_well_as_it_can_be(messages: li
 def test_a_view_that_leaves_while_the_run_goes_on_has_not_left_for_the_end(stage: Stage):
     with stage.run:
         stage.act(type="left", view="v")
-        assert not stage.cell.left
-    assert not stage.cell.left
+        assert not stage.run.reach.delivered
+    assert not stage.run.reach.delivered
     stage.act(type="left", view="v")
-    assert stage.cell.left
+    assert stage.run.reach.delivered
 
 
 def ends(messages: list[dict]) -> list[dict]:
@@ -557,3 +557,11 @@ def test_a_layout_that_somebody_else_has_given_is_not_closed(stage: Stage, messa
         pass
     stage.cell.close()
     assert [message["msg_type"] for message in messages].count("comm_close") == 1
+
+
+def test_a_run_that_is_busy_with_what_is_not_shown_is_not_taken_for_lost(stage: Stage):
+    with stage.run:
+        for _ in range(260):  # 13 seconds
+            stage.run.write("")
+            stage.flush()
+        assert [content["type"] for content in patches(stage.messages)][-2:] == ["heartbeat", "heartbeat"]

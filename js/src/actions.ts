@@ -52,6 +52,6 @@ export function attempt(act: () => void): void {
   try {
     act();
   } catch (error) {
-    console.debug("agentcell: this host cannot do it", error);
+    console.debug("agentcell: not in this host", error);
   }
 }

@@ -24,7 +24,7 @@ export class Questions {
 
   #ask({ id, text, choices, words }: Question): void {
     const box = make("fieldset", "", make("legend", "", text));
-    const add = (label: string, answer: () => void) => {
+    const add = (label: string, answer: (event: Event) => void) => {
       const element = button("", label);
       element.onclick = answer;
       box.append(element);
@@ -38,13 +38,15 @@ export class Questions {
     for (const [place, choice] of choices.entries()) add(choice, () => answer(place));
     if (words) {
       const field = make("input", "");
-      const send = () => {
-        if (field.value) answer(null, field.value);
+      const send = (event: Event) => {
+        if (!field.value) return;
+        event.preventDefault(); // or Enter would press what has the focus from now on
+        answer(null, field.value);
       };
       field.ariaLabel = field.placeholder = "Answer in words";
       // No form: JupyterLab keeps Enter from sending one.
-      field.onkeydown = ({ key, isComposing }) => {
-        if (key === "Enter" && !isComposing) send();
+      field.onkeydown = (event) => {
+        if (event.key === "Enter" && !event.isComposing) send(event);
       };
       box.append(field);
       add("Send", send);

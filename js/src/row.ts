@@ -48,7 +48,10 @@ export class Row {
 
   #behead(id: number, openable: boolean): void {
     this.#head?.remove();
-    this.#head = HEADS[+openable]?.cloneNode(true) as HTMLElement; // cheaper than making it anew
+    // No copy of one that the script keeps: a page loads the script anew for each widget, and never lets go of what it keeps.
+    const parts = ["ac-text", "ac-faint"].map(words);
+    this.#head = openable ? button("ac-row", ...parts) : make("div", "ac-row", ...parts);
+    if (openable) this.#head.setAttribute("aria-expanded", "false");
     this.#head.dataset.row = `${id}`;
     this.element.prepend(this.#head);
     this.#openable = openable;
@@ -63,8 +66,3 @@ export class Row {
     this.#head?.setAttribute("aria-expanded", "true");
   }
 }
-
-/** The head of a row: a plain line, or a button, which opens the row. */
-const HEADS = [make("div", "ac-row"), button("ac-row")];
-for (const head of HEADS) head.append(words("ac-text"), words("ac-faint"));
-HEADS[1]?.setAttribute("aria-expanded", "false");

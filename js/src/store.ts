@@ -19,6 +19,8 @@ const LAST_RETRY = 30_000;
 export interface Drawn {
   update(change: Change | null): void;
   tick(): void;
+  /** Whether the host says that no kernel is behind it. */
+  readonly cut: boolean;
 }
 
 /** Which rows are drawn: the live window, all, those worth keeping in sight when the block folds by itself, or none. */
@@ -39,7 +41,6 @@ export class Store {
   #listeners: [event: string, callback: Listener][];
   #heard = now();
   #checked = 0;
-  #disconnected = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   #writing = false;
   #stale = false;
@@ -52,13 +53,6 @@ export class Store {
     this.#read();
     this.#listeners = [
       ["msg:custom", (message: Message) => this.#receive(message)],
-      [
-        "comm_live_update",
-        () => {
-          this.#disconnected = true;
-          this.#look();
-        },
-      ],
       ...VIEW_KEYS.map((key): [string, Listener] => [`change:${key}`, () => this.#changed()]),
     ];
     for (const [event, callback] of this.#listeners) model.on(event, callback);
@@ -75,6 +69,7 @@ export class Store {
   add(drawn: Drawn): void {
     this.#drawn.add(drawn);
     this.#schedule();
+    this.#look();
   }
 
   remove(drawn: Drawn): void {
@@ -95,9 +90,10 @@ export class Store {
     return open === null && expand === "auto" ? "kept" : "none";
   }
 
-  /** Seconds that a row took, or has taken so far. */
+  /** Seconds that a row took, or has taken so far; of a lost run, until Python's last word. */
   rowSeconds(step: Step): number {
-    return step.elapsed ?? Math.max(0, now() - (this.tree.running.get(step.id) ?? Infinity)) / 1000;
+    const until = this.lost ? this.#heard : now();
+    return step.elapsed ?? Math.max(0, until - (this.tree.running.get(step.id) ?? Infinity)) / 1000;
   }
 
   /** The reader opens or folds the whole block. */
@@ -152,7 +148,6 @@ export class Store {
 
   #hear(): void {
     this.#heard = now();
-    this.#disconnected = false;
   }
 
   #beat(elapsed: number): void {
@@ -171,7 +166,7 @@ export class Store {
     try {
       change = applyPatch(view, patch);
     } catch (error) {
-      console.warn("agentcell: a patch did not fit; asking for everything", error);
+      console.warn("agentcell: a patch did not fit", error);
       return NO_CHANGE;
     }
     view.seq = seq;
@@ -251,7 +246,8 @@ export class Store {
   /** Finds out whether the kernel is lost; true when that is news. */
   #judge(): boolean {
     const silent = this.clock.running && now() - this.#heard > SILENCE;
-    const lost = this.#underWay && (this.#disconnected || silent || kernelGone(this.model));
+    const cut = [...this.#drawn].some((drawn) => drawn.cut);
+    const lost = this.#underWay && (cut || silent || kernelGone(this.model));
     const news = lost !== this.lost;
     this.lost = lost;
     return news;

@@ -89,8 +89,8 @@ export class CellView implements Drawn {
     this.#header.hidden = !view.title;
     this.#header.disabled = view.steps.length === 0;
     this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`);
-    this.#say(view.sentence || view.status_line);
-    this.#head();
+    this.#say(lost ? "No answer from the kernel" : view.sentence || view.status_line);
+    this.tick();
     this.#questions.update(view.questions);
     this.#questions.element.hidden = lost;
     this.#rows.update(change);
@@ -98,6 +98,11 @@ export class CellView implements Drawn {
     if (view.trace === this.#placed) return;
     this.#placed = view.trace;
     this.#trace.innerHTML = this.#store.reader.trace || view.trace; // made safe by Python
+  }
+
+  /** ipywidgets marks a view so when its kernel was restarted, or when it was made from a file. */
+  get cut(): boolean {
+    return this.#root.closest(".jupyter-widgets-disconnected") !== null;
   }
 
   tick(): void {

@@ -26,7 +26,7 @@ function render({ model, el, signal }: Props & { el: HTMLElement }): () => void 
   // anywidget hands out a new proxy each time; two proxies of one model hold the very same array.
   const steps = model.get("steps");
   const store = [...stores].find((one) => one.model.get("steps") === steps);
-  if (!store) throw new Error("agentcell: render came before initialize, or after the model's end");
+  if (!store) throw new Error("agentcell: no open model");
   const view = new CellView(store, el);
   return onEnd(signal, () => view.dispose());
 }

@@ -11,7 +11,8 @@ import { pass, settled } from "./page";
 function open(host: Host) {
   const store = new Store(host.model);
   const seen: (Change | null)[] = [];
-  const watcher = { update: (change: Change | null) => void seen.push(change), ticks: 0, tick: () => void watcher.ticks++ };
+  const update = (change: Change | null) => void seen.push(change);
+  const watcher = { update, ticks: 0, tick: () => void watcher.ticks++, cut: false };
   store.add(watcher);
   return { store, seen, watcher };
 }
@@ -244,14 +245,14 @@ test("a kernel is lost also while the answer streams and while it waits", () => 
   store.dispose();
 });
 
-test("a restart, of which the model tells, loses the run at once; a message brings it back", () => {
+test("a run whose view the host has cut off is lost within a second", () => {
   const host = new Host();
-  const { store, seen } = open(host);
-  host.emit("comm_live_update", undefined);
+  const { store, seen, watcher } = open(host);
+  pass(1000);
+  watcher.cut = true;
+  pass(1000);
   assert.equal(store.lost, true);
-  host.beat(1);
-  assert.equal(store.lost, false);
-  assert.equal(seen.length, 2);
+  assert.equal(seen.length, 1);
   store.dispose();
 });
 
@@ -278,9 +279,9 @@ test("silence means nothing while the clock is stopped", () => {
 
 test("a finished run is never lost", () => {
   const host = new Host(ended);
-  const { store } = open(host);
+  const { store, watcher } = open(host);
   host.manager.kernel = null;
-  host.emit("comm_live_update", undefined);
+  watcher.cut = true;
   pass(60_000);
   assert.equal(store.lost, false);
   store.dispose();

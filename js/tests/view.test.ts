@@ -77,16 +77,34 @@ for (const [name, more, state, title] of HEADERS) {
   });
 }
 
-test("a lost kernel stops the clock and says when it was last seen; the next message brings the run back", () => {
-  const page = show({ elapsed_seconds: 47 });
+test("a lost kernel stops the clocks and says when it was last seen; the next message brings the run back", () => {
+  const page = show({ elapsed_seconds: 47, status_line: "Working", steps: [running(0, { started: 45 })] });
+  pass(750);
   page.host.manager.kernel = null;
   pass(3000);
   assert.equal(page.title(), "Kernel lost · last seen at 47s");
+  assert.equal(page.line().textContent, "No answer from the kernel");
+  assert.equal(page.time(0), "2s", "the row has counted no further, too");
   assert.equal(page.state(), "lost");
   page.host.manager.kernel = page.host.kernel;
   page.host.beat(50);
   assert.equal(page.title(), "Reasoning · 50s");
+  assert.equal(page.line().textContent, "Working");
   page.end();
+});
+
+test("a view that is made from a file alone is lost at once", () => {
+  const host = new Host({ elapsed_seconds: 47 });
+  const controller = new AbortController();
+  widget.initialize({ model: host.model, signal: controller.signal });
+  const el = place();
+  el.className = "jupyter-widgets-disconnected";
+  widget.render({ model: host.model, el, signal: controller.signal });
+  assert.equal(eyes(el).title(), "Kernel lost · last seen at 47s");
+  el.className = ""; // as Jupyter has it when the kernel is there again
+  pass(1250);
+  assert.equal(eyes(el).title(), "Reasoning · 48s");
+  controller.abort();
 });
 
 test("the line of what goes on is the only live region, and marks code", () => {
@@ -372,7 +390,7 @@ test("nothing is left when the model goes: no listeners, no timers, no elements"
   const { length } = page.host.sent;
   pass(60_000);
   assert.equal(page.host.sent.length, length);
-  assert.throws(() => widget.render({ model: page.host.model, el: place() }), /render came/);
+  assert.throws(() => widget.render({ model: page.host.model, el: place() }), /is not open/);
 });
 
 test("a view says when it comes and when it leaves, by one name", () => {

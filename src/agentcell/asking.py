@@ -59,7 +59,7 @@ class Asking(Recorder):
             if ask is not None:
                 asked.answer = ask(question, asked.choices)
             elif self.questions.wait(asked, self.raise_if_stopping) is None:
-                asked.answer = ask_console(question, asked.choices, words=words)
+                asked.answer = self._ask_console(question, asked)
         return asked.answer or ""
 
     async def pause_async(self, question: str, *, choices: Sequence[str] = (), words: bool = False) -> str:
@@ -75,8 +75,11 @@ class Asking(Recorder):
         """
         with self._asking(question, choices, words=words) as asked:
             if await self.questions.wait_async(asked, self.raise_if_stopping) is None:
-                asked.answer = ask_console(question, asked.choices, words=words)
+                asked.answer = self._ask_console(question, asked)
         return asked.answer or ""
+
+    def _ask_console(self, question: str, asked: Question) -> str:
+        return ask_console(question, asked.choices, words=asked.words)
 
     @contextmanager
     def _asking(self, question: str, choices: Sequence[str], *, words: bool) -> Iterator[Question]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -28,10 +29,15 @@ class CellOutput:
 
         show: Callable[..., DisplayHandle] = display
         self.cleared = False
-        publisher: Any = getattr(get_ipython(), "display_pub", None)
+        self._since = time.monotonic()
+        shell: Any = get_ipython()
+        publisher: Any = getattr(shell, "display_pub", None)
         self._publisher = publisher
         # A copy: in ipykernel 6 it is one and the same object for all cells.
         self._cell = dict(getattr(publisher, "parent_header", {}))
+        request = getattr(shell, "parent_header", None) or {}
+        its_own = request.get("header", {}).get("msg_id") == self._cell.get("msg_id")
+        self._cell_id = request.get("metadata", {}).get("cellId") if its_own else None
         self._handle = show(data, metadata=metadata, raw=True, display_id=True)
         if hasattr(publisher, "register_hook"):
             _SHOWN.add(self)
@@ -62,6 +68,11 @@ class CellOutput:
             session.send(self._publisher.pub_socket, message, ident=self._publisher.topic)
         self._handle = handle
         self.cleared = False
+
+    def has_given_way_to(self, other: CellOutput) -> bool:
+        """Whether `other` was shown when the cell was run once more; False where the host does not name the cells of its notebook."""
+        again = self._since < other._since and self._cell.get("msg_id") != other._cell.get("msg_id")
+        return again and self._cell_id is not None and self._cell_id == other._cell_id
 
     def let_go(self) -> None:
         """Ends listening for what clears it."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentcell.cell_output import CellOutput
+from agentcell.console import sent_by_console
 from agentcell.errors import describe, must_be_count, must_be_flag, must_be_one_of, must_be_text
 from agentcell.marimo import MarimoSurface, running_marimo
 from agentcell.options import RunOptions
@@ -110,19 +111,21 @@ def _checked_templates(templates: object) -> Mapping[str, str]:
 
 
 def _surface() -> Surface:
-    if _in_kernel():
-        return NotebookSurface()
+    shell = _kernel_shell()
+    if shell is not None:
+        return TextSurface() if sent_by_console(shell) else NotebookSurface()
     marimo = running_marimo()
     return TextSurface() if marimo is None else MarimoSurface(marimo)
 
 
-def _in_kernel() -> bool:
-    """Whether this is a Jupyter kernel; IPython is not imported to find out."""
+def _kernel_shell() -> Any:
+    """IPython's shell where this is a Jupyter kernel, else None; IPython is not imported to find out."""
     if "IPython" not in sys.modules:
-        return False
+        return None
     from IPython import get_ipython
 
-    return hasattr(get_ipython(), "kernel")
+    shell = get_ipython()
+    return shell if hasattr(shell, "kernel") else None
 
 
 class NotebookSurface:
@@ -156,16 +159,18 @@ class NotebookSurface:
         show(data, metadata=metadata)
         self._pacer.later(AGAIN, lambda: self._settle(run, output))
 
+    def before_asking(self) -> None:
+        """Nothing: a page shows what is new within a moment, and the question elsewhere."""
+
     def _settle(self, run: Run, output: CellOutput) -> None:
-        cell = run.cell
         # Where the page has said that it came, showing it once more would only close what the reader has opened in it meanwhile.
-        if not cell.left:
+        if not run.reach.delivered:
             data, metadata = _final(run)
             output.replace(data, metadata=metadata)
         if run.options.persist == "snapshot":
             # Not before: the page that ran the cell has had the time to say that the notebook holds the end.
-            cell.end_with(lambda: _final(run)[0])
-            self._shelf.put(cell)
+            run.cell.end_with(lambda: _final(run)[0])
+        self._shelf.put(run, output)
 
 
 def _final(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:

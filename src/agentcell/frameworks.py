@@ -45,6 +45,12 @@ class Frameworks:
         with self._adapting:
             return any(kind.__module__.rpartition(".")[2].startswith(name) for kind in self._adapters)
 
+    def call_by_framework(self: Self) -> str | None:
+        """The id of the tool call that this code is in, where one of our adapters knows it from its framework."""
+        with self._adapting:
+            asked = [getattr(adapter, "call_here", None) for adapter in self._adapters.values()]
+        return next(filter(None, (call_here() for call_here in asked if call_here is not None)), None)
+
     def mcp_progress(self: Self) -> Callable[[float, float | None, str | None], Awaitable[None]]:
         """What an MCP server says of its progress: `await client.call_tool(…, progress_callback=run.mcp_progress())`.
 
@@ -76,6 +82,20 @@ class Frameworks:
         from agentcell.adapters.dspy import callback_class
 
         return self.adapter(callback_class())
+
+    def google_adk(self: Self) -> Any:
+        """A plugin for Google's ADK: `InMemoryRunner(agent=agent, app_name="app", plugins=[run.google_adk()])`.
+
+        Inside the block every runner is heard anyway, and a cancelled one sooner; this is for `auto=False`. It is the same plugin each
+        time.
+
+        Raises:
+            ModuleNotFoundError: The ADK is not installed.
+        """
+        from agentcell.adapters.google_adk import GoogleADKAdapter
+        from agentcell.adapters.google_adk_hooks import plugin_for
+
+        return plugin_for(self.adapter(GoogleADKAdapter))
 
     def langchain(self: Self) -> Any:
         """The callback handler for LangChain, LangGraph and deepagents: `agent.invoke(..., config={"callbacks": [run.langchain()]})`.

@@ -56,6 +56,9 @@ class MarimoSurface:
         else:
             run.cell.send_all()
 
+    def before_asking(self) -> None:
+        """Nothing: a page shows what is new within a moment, and the question elsewhere."""
+
     def _send_all(self, run: Run, *, after: float) -> None:
         def send() -> None:
             if run.outcome is not None:

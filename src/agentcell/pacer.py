@@ -34,8 +34,8 @@ _SHARE = 10  # A flush that took t seconds is followed by 10 t of rest: showing 
 class Flushable(Protocol):
     """Something that has news from time to time."""
 
-    def flush(self) -> None:
-        """Sends the news, if there are any."""
+    def flush(self) -> bool:
+        """Sends the news, if there are any; returns whether there were, and so whether it is known to live."""
 
     def beat(self) -> None:
         """Says that it lives."""
@@ -127,12 +127,19 @@ class Pacer:
     def _flush(self, target: Flushable) -> None:
         began = self._clock()
         watched = target in self._last_words
-        _guarded(target.flush)()
+        spoke = False
+
+        def flush() -> None:
+            nonlocal spoke
+            spoke = target.flush()
+
+        _guarded(flush)()
         ended = self._clock()
         with self._woken:
             self._targets[target] = max(began + INTERVAL, ended + _SHARE * (ended - began))
             if target in self._last_words:
-                self._last_words[target] = ended
+                if spoke:
+                    self._last_words[target] = ended
             elif watched:  # its end came while it was flushed
                 self._targets[target] = 0.0
 

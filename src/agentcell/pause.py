@@ -18,7 +18,8 @@ Ask: TypeAlias = Callable[[str, Sequence[str]], str]
 """Puts a question with its choices (none: an answer in words) to the person, and returns the answer."""
 
 _LOOK = 1.0
-"""Seconds after which a thread that waits looks around: on Windows an interrupt does not come through into one long wait."""
+"""Seconds after which one who waits looks around: an interrupt does not come through into one long wait of a thread on Windows,
+nor into one of a kernel's event loop, which notices it with the next thing that it does."""
 
 
 @dataclass(slots=True, eq=False)
@@ -94,7 +95,7 @@ class Questions:
                 if question.answer is not None or patience == 0.0:
                     return question.answer
                 with suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(woken.wait(), patience)
+                    await asyncio.wait_for(woken.wait(), _LOOK if patience is None else min(patience, _LOOK))
 
     @contextmanager
     def _put(self, question: Question, wake: Callable[[], None]) -> Iterator[None]:

@@ -24,6 +24,7 @@ class Reach:
         self._clock = clock
         self._views: set[str] = set()
         self._arrived = False
+        self._delivered = False
         self._heard_by: tuple[threading.Thread, ...] = ()  # two are enough to know one that is not the one who asks
         self._until = float("-inf")  # when it is too late for a view that is on its way
         self._waiting: dict[int, Callable[[], None]] = {}
@@ -45,9 +46,15 @@ class Reach:
             self._arrived = True
         self.wake()
 
-    def leave(self, view: str) -> None:
-        """A view has left its page; another may come in its place, as when a host draws an output anew."""
+    def leave(self, view: str, *, over: bool) -> None:
+        """A view has left its page; another may come in its place, as when a host draws an output anew.
+
+        Args:
+            view: Which one.
+            over: Whether the run has ended, so that it is the final output that has taken the view's place.
+        """
         with self._lock:
+            self._delivered |= over
             if view in self._views:
                 self._views.discard(view)
                 self._until = self._clock() + GREETING
@@ -62,6 +69,11 @@ class Reach:
     def gone(self) -> bool:
         """Whether views were in a page and all have left, as they do when the reader clears the output."""
         return self._arrived and not self._views
+
+    @property
+    def delivered(self) -> bool:
+        """Whether the final output has arrived in a page."""
+        return self._delivered
 
     def patience(self, *, awaiting: bool) -> float | None:
         """How many seconds the calling thread shall wait for a view: None when one is there, 0.0 when none will come.

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from agentcell import wire
+    from agentcell.pause import Question
     from agentcell.view import ViewModel
     from agentcell.widget import AgentCell
 
@@ -47,6 +48,9 @@ class Surface(Protocol):
 
     def close(self, run: Run) -> None:
         """The block was left: show, and leave behind, how it ended."""
+
+    def before_asking(self) -> None:
+        """The console is about to ask the person, in the calling thread: what happened before should stand before it."""
 
 
 class Run(Asking, Readings, Frameworks):
@@ -207,12 +211,18 @@ class Run(Asking, Readings, Frameworks):
         if call_id is None:
             with self.lock:
                 call_id = self._running.here()
-        return call_id
+        return call_id or self.call_by_framework()
 
     def progress(self, payload: Any) -> None:
         """Reports that the tool goes on that runs this code, or the only one that runs: a text, or a mapping whose `message` is one."""
         self.raise_if_stopping()
         self.record(ToolProgressed(call_id=self.running_call() or "", payload=payload_of(payload)))
+
+    def _ask_console(self, question: str, asked: Question) -> str:
+        if self._surface is not None:
+            with self._faults.guarding("showing the run"):
+                self._surface.before_asking()
+        return super()._ask_console(question, asked)
 
     @property
     def controls(self) -> wire.Controls:

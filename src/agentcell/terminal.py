@@ -56,6 +56,10 @@ class TextSurface:
                 self._print(patient=False)
                 self._run = None
 
+    def before_asking(self) -> None:
+        """Prints what waits: a question stands below it."""
+        self.flush()
+
     def state_changed(self) -> None:
         """Called by the run: nothing is printed for a state alone."""
 
@@ -67,7 +71,7 @@ class TextSurface:
     def beat(self) -> None:
         """Nothing: a terminal needs no sign of life."""
 
-    def flush(self) -> None:
+    def flush(self) -> bool:
         """Prints the rows that are new, unless the person is typing there."""
         with self._printing:
             run = self._run
@@ -75,6 +79,7 @@ class TextSurface:
                 self._has_news = False
                 self._lines += self._new_rows(run)
                 self._print(patient=True)
+        return True
 
     def tick(self) -> None:
         """Prints what had to wait."""

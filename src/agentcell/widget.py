@@ -98,18 +98,16 @@ class AgentCell(anywidget.AnyWidget):
 
     run: Run
     view: ViewModel
-    left: bool
-    """Whether a view has left its page since the run ended: the final output has arrived there."""
 
     def __init__(self, run: Run, *, pacer: Pacer = PACER) -> None:
         self.run = run
         self.view = run.view
         self._pacer = pacer
-        self.left = False
         self._final: Callable[[], dict[str, str]] | None = None
         self._reading = threading.local()
         self._sending = threading.RLock()
         self._will_look = False
+        self._opened = False
         options = run.options
         # Before the model opens, so that the first message holds the truth.
         self._ready = True
@@ -118,6 +116,8 @@ class AgentCell(anywidget.AnyWidget):
         for name in _PROJECTED:
             self.bring_up_to_date(name, fresh=True)
         run_id = uuid.uuid4().hex
+        # Before a page hears of it: what the page says at once is taken, and answered when the model is open.
+        self._in_kernel = DESK.register(run_id, self)
         super().__init__(
             model_id=run_id,  # one name on both sides: the browser finds the views in a notebook by it
             run_id=run_id,
@@ -127,13 +127,15 @@ class AgentCell(anywidget.AnyWidget):
         )
         self._own_layout = self.layout
         _answer_on_any_shell(self.comm)
-        self._in_kernel = DESK.register(self.run_id, self)
         self.on_msg(self._take_message)
         run.subscribe(self)
         # From the run's start to its end: a run that is never entered has no heart.
         self._looked_after = run.status not in ("idle", "complete")
         if self._looked_after:
             pacer.add(self)
+        self._opened = True
+        if run.reach.seen:
+            self.has_news()
 
     # What the run tells
 
@@ -149,11 +151,12 @@ class AgentCell(anywidget.AnyWidget):
 
     def has_news(self) -> None:
         """Called by the run, in the agent's thread: only says that a flush is due."""
-        self._pacer.wake(self)
+        if self._opened:
+            self._pacer.wake(self)
 
     # What the pacer asks
 
-    def flush(self) -> None:
+    def flush(self) -> bool:
         """Brings all traits up to date and sends one patch with what changed, if anything did."""
         with self._sending:
             self.view.refresh(prices=False)
@@ -167,6 +170,7 @@ class AgentCell(anywidget.AnyWidget):
                 message: wire.PatchMessage = {"type": "patch", "seq": self.seq, "patch": patch}
                 self.send(message)
             self._look_again()
+            return bool(patch)
 
     def send_all(self) -> None:
         """Sends all traits: what patches have brought, and what they would bring next."""
@@ -200,7 +204,7 @@ class AgentCell(anywidget.AnyWidget):
         if self._final is None:
             return
         output = {"output_type": "display_data", "data": self._final(), "metadata": {}}
-        message: wire.EndMessage = {"type": "end", "output": output, "quiet": self.left}
+        message: wire.EndMessage = {"type": "end", "output": output, "quiet": self.run.reach.delivered}
         self.send(message)
 
     def close(self) -> None:
@@ -224,13 +228,12 @@ class AgentCell(anywidget.AnyWidget):
                 run.opened[row] = is_open
             case {"type": "hello", "view": str(view)}:
                 run.reach.arrive(view)
-                self._pacer.wake(self)
+                self.has_news()
                 if self._final is not None:
                     self._pacer.later(0.0, self._send_end)
             case {"type": "left", "view": str(view)}:
-                self.left = run.outcome is not None
-                run.reach.leave(view)
-                self._pacer.wake(self)
+                run.reach.leave(view, over=run.outcome is not None)
+                self.has_news()
             case {"type": "stop", "again": True} if run.stopping:
                 if run.outcome is None:
                     interrupt_kernel()
@@ -255,7 +258,7 @@ class AgentCell(anywidget.AnyWidget):
 
     def _look(self) -> None:
         self._will_look = False
-        self._pacer.wake(self)
+        self.has_news()
 
     # Traits
 

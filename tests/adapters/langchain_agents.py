@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from types import NoneType
+
 from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_tool_call
 from langchain_core.callbacks import dispatch_custom_event
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 
+from adapters.beside import watch_beside
 from adapters.langchain_models import asking, model
 
 WAYS = ("invoke", "stream", "ainvoke", "astream")
@@ -80,3 +84,14 @@ def said(message):
 def rows(run):
     """The rows of tools: name, state, result or what is said of the failure."""
     return [(step.tool, step.state, step.result or step.detail) for step in run.steps if step.kind == "tool"]
+
+
+def of(run, *kinds):
+    return [event for event in run.events if isinstance(event, kinds)]
+
+
+def watched(agent, *, raises=NoneType, **options):
+    run = asyncio.run(watch_beside(agent, **options))
+    assert isinstance(run.raised, raises), run.raised
+    assert all(step.state != "running" for step in run.steps)
+    return run

@@ -21,6 +21,11 @@ USAGE = {
 class Model(GenericFakeChatModel):
     """Says the messages one after the other; an exception among them is raised."""
 
+    named: str | None = None
+
+    def _get_ls_params(self, stop=None, **options):
+        return {**super()._get_ls_params(stop, **options), **({"ls_model_name": self.named} if self.named else {})}
+
     def bind_tools(self, tools, **options):
         return self.bind(tools=[convert_to_openai_tool(one) for one in tools], **options)
 
@@ -57,10 +62,10 @@ def _raising(script):
         yield one
 
 
-def model(*script):
+def model(*script, named=None):
     """A model that says these: texts, messages, or exceptions that it raises."""
     said = (AIMessage(one, usage_metadata=USAGE) if isinstance(one, str) else one for one in script)
-    return Model(messages=_raising(said))
+    return Model(messages=_raising(said), named=named)
 
 
 def asking(*calls, text="", thinking=""):

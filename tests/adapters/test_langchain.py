@@ -1,43 +1,23 @@
 """LangChain and LangGraph, run offline with LangChain's own fake model: heard inside a block, told once, and not changed by it."""
 
-import asyncio
-import contextlib
-import subprocess
-import sys
-import textwrap
-import threading
-from types import NoneType
-
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_tool_call
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.documents import Document
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
-from langchain_core.tracers import context as tracers
 from pydantic import BaseModel
 
-import agentcell
-from adapters.beside import watch_beside
-from adapters.langchain_agents import WAYS, boom, call, rows, said, weather, weather_agent
-from adapters.langchain_models import asking, model
-from agentcell.events import ModelEnded, ModelStarted, Reported, TextDelta, ToolEnded, ToolProgressed, ToolStarted, Usage
+from adapters.langchain_agents import WAYS, boom, call, of, rows, said, watched, weather, weather_agent
+from adapters.langchain_models import USAGE, Model, asking, model
+from agentcell.events import ModelEnded, ModelStarted, Reported, TextDelta, ToolProgressed, ToolStarted, Usage
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-def of(run, *kinds):
-    return [event for event in run.events if isinstance(event, kinds)]
-
-
-def watched(agent, *, raises=NoneType, **options):
-    run = asyncio.run(watch_beside(agent, **options))
-    assert isinstance(run.raised, raises), run.raised
-    return run
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -48,7 +28,7 @@ def test_two_model_calls_and_two_tools_of_which_one_raises(way):
     run = watched(agent)
     assert rows(run) == [("weather", "done", "7 degrees in Oslo"), ("boom", "failed", "ValueError: boom 1")]
     assert [step.content for step in run.steps if step.kind == "thinking"] == ["I need the weather."]
-    assert "Let me look." in [step.text for step in run.steps]
+    assert [step.tool or step.text for step in run.steps] == ["Thinking", "Let me look.", "weather", "boom"]
     assert run.answer_text == "It is mild in Oslo."
     assert run.outcome == "answered"
     assert run.usage == Usage(20, 10, cache_read_tokens=8, reasoning_tokens=4)
@@ -212,169 +192,58 @@ def test_an_event_of_the_users_own_that_belongs_to_no_tool_is_reported():
     assert [(event.name, event.evidence) for event in of(watched(agent), Reported)] == [("loaded", {"rows": 3})]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_handler_that_is_given_once_more_or_twice_hears_everything_once(way):
-    async def agent(run):
-        handlers = [] if run is None else [run.langchain(), run.langchain()]
-        return await call(weather_agent(way), "hi", way, {"callbacks": handlers})
-
-    twice = watched(agent)
-    once = watched(lambda _run: call(weather_agent(way), "hi", way))
-    deaf = watched(agent, auto=False)
-    kinds = sorted(type(event).__name__ for event in once.events)
-    assert sorted(type(event).__name__ for event in twice.events) == kinds
-    assert sorted(type(event).__name__ for event in deaf.events) == kinds
+MODEL_KINDS = (ModelStarted, TextDelta, ModelEnded)
 
 
-def test_without_auto_and_without_the_handler_nothing_is_heard():
-    run = watched(lambda _run: call(weather_agent("ainvoke"), "hi"), auto=False)
-    assert [type(event).__name__ for event in run.events] == ["RunStarted", "RunEnded"]
-
-
-def test_a_block_around_two_calls_hears_both_and_the_same_ids_are_other_calls():
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+@pytest.mark.parametrize("version", ["v2", "v3"])
+def test_a_stream_of_all_events_is_heard_once(version):
     async def agent(_run):
-        return [await call(weather_agent("ainvoke"), "hi") for _ in range(2)]
+        source = weather_agent("astream").astream_events({"messages": [("user", "hi")]}, version=version)
+        source = await source if version == "v3" else source
+        kinds = [event.get("event") or event["method"] async for event in source]
+        return sorted(set(kinds))
+
+    run, plain = watched(agent), watched(lambda _run: call(weather_agent("astream"), "hi", "astream"))
+    assert [event for event in kinds_of(run) if event in MODEL_KINDS] == [
+        event for event in kinds_of(plain) if event in MODEL_KINDS
+    ]
+    assert sorted(rows(run)) == sorted(rows(plain))
+    assert (run.answer_text, run.usage) == (plain.answer_text, plain.usage)
+
+
+def kinds_of(run):
+    return [type(event) for event in run.events]
+
+
+class Halting(Model):
+    """Streams half of what it says; its message holds all."""
+
+    def _generate(self, messages, stop=None, run_manager=None, **options):
+        result = super()._generate(messages, stop, None, **options)
+        half = result.generations[0].message.content.split(" and ")[0]
+        if run_manager:
+            run_manager.on_llm_new_token(half, chunk=ChatGenerationChunk(message=AIMessageChunk(half)))
+        return result
+
+
+def test_the_whole_message_adds_only_what_no_piece_has_told():
+    async def agent(_run):
+        said = AIMessage("It is mild and dry.", usage_metadata=USAGE)
+        return Halting(messages=iter([said]), disable_streaming=True).invoke("hi").content
 
     run = watched(agent)
-    assert [name for name, *_ in rows(run)] == ["weather", "boom"] * 2
-    assert run.answer_text == "It is mild in Oslo.\n\nIt is mild in Oslo."
+    assert [event.text for event in of(run, TextDelta)] == ["It is mild", " and dry."]
 
 
-def test_two_runs_side_by_side_hear_each_its_own():
-    async def one(city):
-        with agentcell.watch(city, display=False) as run:
-            agent = create_agent(model(asking(("weather", {"city": city}, "c1")), f"Mild in {city}."), [weather])
-            await call(agent, "hi", "astream")
-        return run
-
-    async def both():
-        return await asyncio.gather(one("Oslo"), one("Bergen"))
-
-    for city, run in zip(("Oslo", "Bergen"), asyncio.run(both()), strict=True):
-        assert rows(run) == [("weather", "done", f"7 degrees in {city}")]
-        assert run.answer_text == f"Mild in {city}."
-
-
-def test_cancelling_a_task_ends_what_it_left_open():
+def test_tokens_are_told_by_model():
     async def agent(_run):
-        hangs = asyncio.Event()
+        names = ("large", "small", "large")
+        return [model("Mild.", named=name).invoke("hi").content for name in names]
 
-        @tool
-        async def hang() -> str:
-            """Hangs."""
-            hangs.set()
-            await asyncio.Event().wait()
-            return ""
-
-        outer = create_agent(model(asking(("hang", {}, "c1"))), [hang])
-        task = asyncio.ensure_future(call(outer, "hi", "astream"))
-        await hangs.wait()
-        task.cancel()
-        return await task
-
-    run = watched(agent, raises=asyncio.CancelledError)
-    assert rows(run) == [("hang", "cancelled", "")]
-    assert run.outcome == "cancelled"
-
-
-def stopped(agent, way):
-    """Calls an agent in a block of its own, which somebody stops meanwhile."""
-
-    async def watch():
-        with agentcell.watch("hi", display=False) as run:
-            runs.append(run)
-            await call(agent(run), "hi", way)
-
-    runs = []
-    with contextlib.suppress(agentcell.RunStopped):
-        asyncio.run(watch())
-    (run,) = runs
-    assert run.outcome == "cancelled"
-    assert run.faults == {}
-    assert all(step.state != "running" for step in run.steps)
-    return run
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_tool_that_hangs_is_stopped(way):
-    def agent(run):
-        @tool
-        def hang() -> str:
-            """Hangs until it is told that the run stops."""
-            threading.Thread(target=run.stop).start()
-            run._stop.wait()
-            run.raise_if_stopping()
-            return "on and on"
-
-        return create_agent(model(asking(("hang", {}, "c1")), "Never said."), [hang])
-
-    run = stopped(agent, way)
-    assert [(name, state) for name, state, _ in rows(run)] == [("hang", "cancelled")]
-    assert run.answer_text == ""
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_run_that_was_stopped_asks_no_model_and_starts_no_tool(way):
-    def agent(run):
-        @tool
-        def press_stop() -> str:
-            """Stops the run."""
-            run.stop()
-            return "pressed"
-
-        return create_agent(
-            model(asking(("press_stop", {}, "c1")), asking(("weather", {"city": "Oslo"}, "c2"))), [press_stop, weather]
-        )
-
-    run = stopped(agent, way)
-    assert rows(run) == [("press_stop", "done", "pressed")]
-    assert len(of(run, ModelStarted)) == 1
-
-
-def test_a_stopped_stream_ends_at_its_next_word():
-    seen = []
-
-    async def watch():
-        with agentcell.watch("hi", display=False) as run:
-            seen.append(run)
-            for chunk in model("One two three four.").stream("hi"):
-                seen.append(chunk.content)
-                run.stop()
-
-    with contextlib.suppress(agentcell.RunStopped):
-        asyncio.run(watch())
-    assert seen[1:] == ["One"]
-    assert seen[0].outcome == "cancelled"
-
-
-def test_nothing_stays_behind_and_what_is_imported_in_the_block_is_heard():
-    hooks = list(tracers._configure_hooks)
-    with agentcell.watch(display=False):
-        assert len(tracers._configure_hooks) == len(hooks) + 1
-        with agentcell.watch(display=False):
-            assert len(tracers._configure_hooks) == len(hooks) + 1
-    assert tracers._configure_hooks == hooks
-    code = """
-        import sys, agentcell
-        with agentcell.watch(display=False) as run:
-            assert "langchain_core" not in sys.modules
-            from langchain_core.language_models.fake_chat_models import FakeListChatModel
-            FakeListChatModel(responses=["Mild."]).invoke("hi")
-        print(run.answer_text)
-        from langchain_core.tracers.context import _configure_hooks
-        print([hook for hook in _configure_hooks if "agentcell" in type(hook[0]).__module__])
-    """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["Mild.", "[]"]
-
-
-def test_a_fault_of_ours_is_reported_and_does_not_reach_the_agent(monkeypatch):
-    def fail(*_args, **_options):
-        raise OSError("broken")
-
-    with agentcell.watch(display=False) as run:
-        monkeypatch.setattr(run.langchain().ledger, "turn", fail)
-        with pytest.warns(agentcell.AgentcellWarning, match="broken"):
-            assert model("Mild.").invoke("hi").content == "Mild."
-    assert run.faults["listening to LangChain"] > 0
-    assert of(run, ToolEnded) == []
+    run = watched(agent)
+    once = Usage(10, 5, cache_read_tokens=4, reasoning_tokens=2, unsaid=("cache_write_tokens",))
+    assert run.usage_by_model == {
+        "large": Usage(20, 10, cache_read_tokens=8, reasoning_tokens=4, unsaid=once.unsaid),
+        "small": once,
+    }

@@ -13,7 +13,7 @@ import agentcell
 from adapters.beside import watch_beside
 from adapters.clients import ask, sync_client
 from adapters.langchain_agents import call, rows, said
-from agentcell.events import ModelEnded, ThinkingEnded
+from agentcell.events import ModelEnded, TextDelta, ThinkingEnded
 from agentcell.testing import ReplayServer
 from shared import shared_path
 
@@ -115,4 +115,21 @@ def test_an_agent_on_a_recorded_provider_calls_its_tool_and_answers(way):
     run = watched(agent)
     assert rows(run) == [("get_capital", "done", "Paris")]
     assert run.answer_text == "The capital of France is Paris."
+    assert run.usage.total_tokens == 558
+
+
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+def test_a_stream_of_all_events_streams_the_answer_once():
+    recording = shared_path("recordings", "openai_responses_tool_two_turns.json")
+
+    async def agent(_run):
+        with ReplayServer(recording) as server:
+            made = create_agent(chat_model("openai_responses", server), [get_capital])
+            async for _ in await made.astream_events({"messages": [("user", "hi")]}, version="v3"):
+                pass
+
+    run = watched(agent)
+    told = [event.text for event in run.events if isinstance(event, TextDelta)]
+    assert "".join(told) == run.answer_text == "The capital of France is Paris."
+    assert len(told) > 3
     assert run.usage.total_tokens == 558

@@ -1,10 +1,8 @@
 """Graphs of LangGraph: agents in agents, handovers, and the person who is asked before the graph goes on."""
 
-import asyncio
 from typing import Annotated
 
 import pytest
-from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import ToolMessage
@@ -13,25 +11,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
-from adapters.beside import watch_beside
-from adapters.langchain_agents import call, rows, weather
+from adapters.langchain_agents import call, of, rows, watched
 from adapters.langchain_models import asking, model
 from agentcell.events import AgentEnded, AgentStarted, PauseRequested, PauseResumed, ToolEnded, ToolStarted
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 SYNC_AND_ASYNC = ("stream", "astream")
-
-
-def of(run, *kinds):
-    return [event for event in run.events if isinstance(event, kinds)]
-
-
-def watched(agent):
-    run = asyncio.run(watch_beside(agent))
-    assert run.raised is None
-    assert all(step.state != "running" for step in run.steps)
-    return run
 
 
 def thread():
@@ -185,23 +171,3 @@ def test_a_graph_in_a_graph_without_a_name_is_called_by_its_node():
     run = watched(agent)
     assert [(step.kind, step.text) for step in run.steps] == [("agent", "research")]
     assert run.answer_text == "From within."
-
-
-@pytest.mark.parametrize("way", SYNC_AND_ASYNC)
-def test_a_subagent_of_deepagents_is_called_by_its_name(way):
-    async def agent(_run):
-        task = asking(("task", {"description": "look", "subagent_type": "research"}, "t1"))
-        inner = model(asking(("weather", {"city": "Oslo"}, "w1")), "Found: 7 degrees.")
-        research = {"name": "research", "description": "Looks.", "system_prompt": "Look.", "tools": [weather], "model": inner}
-        deep = create_deep_agent(model=model(task, "It is mild."), tools=[], subagents=[research])
-        return [one[:2] for one in await call(deep, "hi", way)]
-
-    run = watched(agent)
-    assert [(step.kind, step.tool or step.text) for step in run.steps] == [
-        ("tool", "task"),
-        ("agent", "research"),
-        ("tool", "weather"),
-    ]
-    assert [step.parent for step in run.steps] == [None, 0, 1]
-    assert rows(run) == [("task", "done", "Found: 7 degrees."), ("weather", "done", "7 degrees in Oslo")]
-    assert run.answer_text == "It is mild."

@@ -306,3 +306,21 @@ def test_each_stretch_of_reasoning_has_its_own_words_only(run, ledger):
         "First.",
         "Second.",
     ]
+
+
+def test_the_same_id_in_two_turns_at_once_is_two_calls_and_after_the_first_is_over_one_more(run, ledger):
+    first, second = ledger.turn("first"), ledger.turn("second")
+    first.start_tool(first.own_key("0"), "weather")
+    other = second.own_key("0")
+    second.start_tool(other, "weather")
+    second.end_tool(other, result="9")
+    first.end_tool(first.own_key("0"), result="7")
+    assert rows(run) == [("weather", "done", "7"), ("weather", "done", "9")]
+    assert ledger.turn("third").own_key("0") == "0"
+
+
+def test_the_id_of_a_call_that_waits_on_the_person_is_the_same_call_in_another_turn(run, ledger):
+    first = ledger.turn("first")
+    first.start_tool("0", "delete")
+    first.pause("p", "Delete?", call="0")
+    assert ledger.turn("second").own_key("0") == "0"

@@ -1,114 +1,49 @@
 """What LlamaIndex's agents do is told to the run, by their spans or by their stream, and they do what they do without it."""
 
 import asyncio
+import contextlib
 
 import pytest
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
-from llama_index.core.base.llms.types import ChatMessage, TextBlock, ThinkingBlock, ToolCallBlock
-from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.base.llms.types import ChatResponse, ThinkingBlock
+from llama_index.core.llms.callbacks import llm_chat_callback
 from llama_index.core.llms.mock import MockFunctionCallingLLM
-from llama_index.core.workflow import Context, Event, HumanResponseEvent, InputRequiredEvent, StartEvent, StopEvent, Workflow, step
 
 import agentcell
 from adapters.beside import watch_beside
+from adapters.llama_index_agents import (
+    WAYS,
+    Streaming,
+    agent_of,
+    awaited,
+    call,
+    consumed,
+    forecast,
+    forecaster,
+    of,
+    results_in,
+    rows,
+    says,
+    text_of,
+    traffic,
+    watched,
+    weather,
+)
 from agentcell.adapters.llama_index_usage import usage_of
 from agentcell.events import (
+    AgentEnded,
     AgentStarted,
     ModelEnded,
     ModelStarted,
-    PauseRequested,
-    PauseResumed,
     TextDelta,
+    ThinkingDelta,
     ToolEnded,
     ToolStarted,
     Usage,
 )
 
 # Its own agents look at their own fields in a way that pydantic is about to drop.
-pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecatedSince20")
-
-
-def of(run, *kinds):
-    return [event for event in run.events if isinstance(event, kinds)]
-
-
-def rows(run):
-    return [(step.tool, step.state, step.result) for step in run.steps if step.tool]
-
-
-def text_of(run):
-    return "".join(event.text for event in of(run, TextDelta))
-
-
-def results_in(messages):
-    return sum(message.role == "tool" for message in messages)
-
-
-def call(name, call_id, **arguments):
-    return ToolCallBlock(tool_call_id=call_id, tool_name=name, tool_kwargs=arguments)
-
-
-def says(*blocks):
-    return ChatMessage(role="assistant", blocks=list(blocks))
-
-
-def forecast(messages, **_):
-    if results_in(messages) % 2 == 0:
-        looking = [ThinkingBlock(content="Let me see."), TextBlock(text="Looking.")]
-        return says(*looking, call("weather", "w", city="Oslo"), call("traffic", "t"))
-    return says(TextBlock(text="Oslo is mild."))
-
-
-def forecast_after_both(messages, **_):
-    return forecast(messages) if results_in(messages) == 0 else says(TextBlock(text="Oslo is mild."))
-
-
-async def weather(city: str) -> str:
-    """Tells the weather."""
-    return f"7 degrees in {city}"
-
-
-async def traffic() -> str:
-    """Tells of jams."""
-    raise ValueError("no roads")
-
-
-def agent_of(script, *tools, **options):
-    return FunctionAgent(tools=list(tools), llm=MockFunctionCallingLLM(response_generator=script), name="forecaster", **options)
-
-
-def forecaster():
-    return agent_of(forecast_after_both, weather, traffic)
-
-
-async def awaited(run, handler):
-    return str(await handler)
-
-
-async def consumed(run, handler):
-    return str(await (handler if run is None else run.consume(handler)))
-
-
-async def streamed(run, handler):
-    async for _ in handler.stream_events() if run is None else run.stream(handler):
-        pass
-    return str(await handler)
-
-
-async def streamed_by_events(run, handler):
-    events = handler.stream_events()
-    async for _ in events if run is None else run.stream(events):
-        pass
-    return str(await handler)
-
-
-WAYS = [
-    (way, auto) for way in (awaited, consumed, streamed, streamed_by_events) for auto in (True, False) if auto or way is not awaited
-]
-
-
-def watched(make, *, way=awaited, auto=True):
-    return asyncio.run(watch_beside(lambda run: way(run, make()), auto=auto))
+pytestmark = pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecationWarning")
 
 
 @pytest.mark.parametrize(("way", "auto"), WAYS)
@@ -124,7 +59,75 @@ def test_an_agent_is_told_once_whichever_way_it_is_heard(way, auto):
     assert (first.tool_calls, first.outcome, second.outcome) == (2, "done", "done")
     assert {event.model_call_id for event in of(run, ToolStarted)} == {first.model_call_id}
     assert len({event.model_call_id for event in of(run, ModelStarted)}) == 2
+    assert run.usage_by_model == {"tiny": Usage(40, 10)}
     assert run.outcome == "answered"
+
+
+@pytest.mark.parametrize(("way", "auto"), WAYS)
+def test_what_a_model_says_comes_piece_by_piece_and_its_whole_message_adds_nothing(way, auto):
+    run = watched(lambda: forecaster().run("hi"), way=way, auto=auto)
+    assert [event.text for event in of(run, ThinkingDelta)] == ["Let me ", "see."]
+    assert [event.text for event in of(run, TextDelta)] == ["Look", "ing.", "Oslo ", "is mild."]
+
+
+class Whole(Streaming):
+    """Gives its reasoning as a whole block, in the place of deltas, as Anthropic's does."""
+
+    @llm_chat_callback()
+    async def astream_chat(self, messages, **_):
+        async def stream():
+            for blocks, delta in ((["think"], ""), (["think", "Oslo "], "Oslo "), (["think", "Oslo is mild."], "is mild.")):
+                given = [ThinkingBlock(content="Let me see.") if one == "think" else one for one in blocks]
+                yield ChatResponse(message=says(*given), delta=delta)
+
+        return stream()
+
+
+def test_reasoning_that_comes_as_a_block_comes_before_the_words_behind_it():
+    run = watched(lambda: FunctionAgent(tools=[], llm=Whole()).run("hi"))
+    assert [event.text for event in of(run, ThinkingDelta, TextDelta)] == ["Let me see.", "Oslo ", "is mild."]
+
+
+@pytest.mark.parametrize("auto", [True, False])
+def test_a_model_that_does_not_stream_is_heard_when_it_has_answered(auto):
+    def whole(messages, **_):
+        return says(call("weather", "w", city="Oslo")) if results_in(messages) == 0 else says("Oslo is mild.")
+
+    def agent():
+        llm = MockFunctionCallingLLM(response_generator=whole)
+        return FunctionAgent(tools=[weather], llm=llm, streaming=False).run("hi")
+
+    run = watched(agent, way=consumed, auto=auto)
+    assert rows(run) == [("weather", "done", "7 degrees in Oslo")]
+    assert run.answer_text == text_of(run) == "Oslo is mild."
+    assert len(of(run, ModelEnded)) == 2
+
+
+@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")  # it calls that itself
+@pytest.mark.parametrize("auto", [True, False])
+def test_an_agent_that_writes_its_calls_in_words_is_heard_too(auto):
+    def script(messages, **_):
+        asks = not any((message.content or "").startswith("Observation") for message in messages)
+        return [
+            'Thought: I look.\nAction: weather\nAction Input: {"city": "Oslo"}' if asks else "Thought: I can answer.\nAnswer: Mild."
+        ]
+
+    run = watched(lambda: ReActAgent(tools=[weather], llm=Streaming(response_generator=script)).run("hi"), way=consumed, auto=auto)
+    assert rows(run) == [("weather", "done", "7 degrees in Oslo")]
+    assert len(of(run, ModelEnded)) == 2
+
+
+def test_a_tool_that_is_not_async_is_heard_from_its_thread():
+    def weather(city: str) -> str:
+        """Tells the weather."""
+        return f"7 degrees in {agentcell.current_run() is not None and city}"
+
+    async def agent(run):
+        with contextlib.nullcontext() if run else agentcell.watch(display=False):
+            return str(await agent_of(forecast, weather, traffic).run("hi"))
+
+    run = asyncio.run(watch_beside(agent))
+    assert sorted(rows(run)) == [("traffic", "failed", None), ("weather", "done", "7 degrees in Oslo")]
 
 
 @pytest.mark.parametrize(("way", "auto"), WAYS)
@@ -148,7 +151,7 @@ def test_a_workflow_that_is_cancelled_ends_the_tool_that_hangs(way, auto):
             began.set()
             await asyncio.Event().wait()
 
-        handler = agent_of(forecast_after_both, weather, traffic).run("hi")
+        handler = agent_of(forecast, weather, traffic).run("hi")
 
         async def cancel():
             await began.wait()
@@ -162,60 +165,36 @@ def test_a_workflow_that_is_cancelled_ends_the_tool_that_hangs(way, auto):
     assert [(name, state) for name, state, _ in sorted(rows(run))] == [("traffic", "cancelled"), ("weather", "done")]
 
 
-async def delete(ctx: Context, path: str) -> str:
-    """Deletes, if it may."""
-    asked = InputRequiredEvent(prefix="Delete it?")
-    answer = await ctx.wait_for_event(HumanResponseEvent, waiter_id="delete", waiter_event=asked)
-    return f"{path}: {answer.response}"
-
-
-def deleting(messages, **_):
-    return says(call("delete", "d", path="a.txt")) if results_in(messages) == 0 else says(TextBlock(text="Done."))
-
-
-@pytest.mark.parametrize(("way", "auto"), [(way, auto) for way, auto in WAYS if way in (streamed, streamed_by_events)])
-def test_a_tool_that_asks_the_person_is_a_pause_and_goes_on_as_the_same_call(way, auto):
-    seen = []
-
+@pytest.mark.parametrize("way", [awaited, consumed])
+def test_a_task_that_is_cancelled_ends_the_agent_that_it_waits_for(way):
     async def agent(run):
-        handler = agent_of(deleting, delete).run("hi")
-        async for event in handler.stream_events() if run is None else run.stream(handler):
-            if isinstance(event, InputRequiredEvent):
-                if run is not None:
-                    seen.append((rows(run), [pause.question for pause in of(run, PauseRequested)], len(of(run, PauseResumed))))
-                handler.ctx.send_event(HumanResponseEvent(response="yes"))
-        return str(await handler)
+        began = asyncio.Event()
 
-    run = asyncio.run(watch_beside(agent, auto=auto))
-    assert seen == [([("delete", "running", None)], ["Delete it?"], 0)]
-    assert rows(run) == [("delete", "done", "a.txt: yes")]
-    assert (len(of(run, PauseRequested)), len(of(run, PauseResumed))) == (1, 1)
-    assert run.answer_text == "Done."
-    assert all(step.state == "done" for step in run.steps)
+        async def traffic() -> str:
+            """Hangs."""
+            began.set()
+            await asyncio.Event().wait()
 
+        task = asyncio.create_task(way(run, agent_of(forecast, weather, traffic).run("hi")))
+        await began.wait()
+        task.cancel()
+        return await task
 
-def three(messages, **_):
-    return says(TextBlock(text="Three."))
+    run = asyncio.run(watch_beside(agent))
+    assert isinstance(run.raised, asyncio.CancelledError)
+    assert [(name, state) for name, state, _ in sorted(rows(run))] == [("traffic", "cancelled"), ("weather", "done")]
+    assert run.outcome == "cancelled"
 
 
 def handing(messages, **_):
-    handoff = call("handoff", "h", to_agent="second", reason="knows more")
-    return says(handoff) if results_in(messages) == 0 else says(TextBlock(text="Mild."))
+    return [call("handoff", "h", to_agent="second", reason="knows more")] if results_in(messages) == 0 else ["Mild."]
 
 
 @pytest.mark.parametrize(("way", "auto"), WAYS)
 def test_an_agent_that_was_handed_the_conversation_stands_under_the_first_and_answers(way, auto):
     def two():
-        first = FunctionAgent(
-            name="first",
-            description="First",
-            tools=[],
-            llm=MockFunctionCallingLLM(response_generator=handing),
-            can_handoff_to=["second"],
-        )
-        second = FunctionAgent(
-            name="second", description="Second", tools=[], llm=MockFunctionCallingLLM(response_generator=handing)
-        )
+        first = agent_of(handing, name="first", description="First", can_handoff_to=["second"])
+        second = agent_of(handing, name="second", description="Second")
         return AgentWorkflow(agents=[first, second], root_agent="first").run("hi")
 
     run = watched(two, way=way, auto=auto)
@@ -226,7 +205,7 @@ def test_an_agent_that_was_handed_the_conversation_stands_under_the_first_and_an
 
 def test_an_agent_in_the_tool_of_another_stands_under_its_call():
     def asking(messages, **_):
-        return says(call("expert", "x"), call("expert", "y")) if results_in(messages) == 0 else says(TextBlock(text="As they say."))
+        return [call("expert", "x"), call("expert", "y")] if results_in(messages) == 0 else ["As they say."]
 
     async def expert() -> str:
         """Asks another agent."""
@@ -235,6 +214,7 @@ def test_an_agent_in_the_tool_of_another_stands_under_its_call():
     run = watched(lambda: agent_of(asking, expert).run("hi"))
     inner = of(run, AgentStarted)
     assert {event.parent_id for event in inner} == {"x", "y"}
+    assert [event.outcome for event in of(run, AgentEnded)] == ["done", "done"]
     for agent in inner:
         assert {event.name for event in of(run, ToolStarted) if event.agent_id == agent.agent_id} == {"weather", "traffic"}
     assert run.answer_text == "As they say."
@@ -254,6 +234,23 @@ def test_two_runs_side_by_side_hear_each_its_own():
         assert run.answer_text == "Oslo is mild."
 
 
+def test_two_agents_at_once_in_one_block_are_kept_apart():
+    async def agent(run):
+        both = asyncio.Barrier(2)
+
+        async def traffic() -> str:
+            """Waits for the other agent's, which is called under the same id."""
+            async with both:
+                raise ValueError("no roads")
+
+        bot = agent_of(forecast, weather, traffic)
+        return [str(one) for one in await asyncio.gather(bot.run("hi"), bot.run("hi"))]
+
+    run = asyncio.run(watch_beside(agent))
+    assert sorted(rows(run)) == [("traffic", "failed", None)] * 2 + [("weather", "done", "7 degrees in Oslo")] * 2
+    assert [event.outcome for event in of(run, ModelEnded)] == ["done"] * 4
+
+
 def test_two_calls_in_a_row_in_one_block_are_told_both():
     async def agent(run):
         return [str(await forecaster().run("hi")), str(await forecaster().run("hi"))]
@@ -261,49 +258,6 @@ def test_two_calls_in_a_row_in_one_block_are_told_both():
     run = asyncio.run(watch_beside(agent))
     assert run.answer_text == "Oslo is mild.\n\nOslo is mild."
     assert len(rows(run)) == 4
-
-
-class Found(Event):
-    count: int
-
-
-class Search(Workflow):
-    @step
-    async def search(self, ctx: Context, event: StartEvent) -> StopEvent:
-        ctx.write_event_to_stream(Found(count=3))
-        answer = await MockFunctionCallingLLM(response_generator=three).achat([])
-        return StopEvent(result=answer.message.content)
-
-
-@pytest.mark.parametrize("way", [awaited, consumed])
-def test_a_workflow_of_the_users_own_is_heard_with_the_models_that_it_asks(way):
-    run = watched(lambda: Search().run(), way=way)
-    assert run.answer_text == "Three."
-    assert [event.outcome for event in of(run, ModelEnded)] == ["done"]
-
-
-def test_a_workflows_own_events_pass_quietly_where_only_its_stream_is_heard():
-    run = watched(lambda: Search().run(), way=consumed, auto=False)
-    assert run.unknown_events == {}
-
-
-def test_a_model_that_is_asked_outside_of_all_workflows_is_heard():
-    async def agent(run):
-        return (await MockFunctionCallingLLM(response_generator=three).achat([])).message.content
-
-    run = asyncio.run(watch_beside(agent))
-    assert run.answer_text == "Three."
-    assert len(of(run, ModelEnded)) == 1
-
-
-def test_behind_the_block_no_handler_is_left():
-    dispatcher = get_dispatcher()
-    before = list(dispatcher.span_handlers), list(dispatcher.event_handlers)
-    with agentcell.watch(display=False):
-        assert len(dispatcher.span_handlers) == len(before[0]) + 1
-    assert (dispatcher.span_handlers, dispatcher.event_handlers) == before
-    with agentcell.watch(display=False, auto=False):
-        assert (dispatcher.span_handlers, dispatcher.event_handlers) == before
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,20 @@
 
 import asyncio
 import contextlib
+import threading
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, AgentRunResultEvent, DeferredToolRequests, DeferredToolResults, ModelRetry, RunContext, ToolDenied
+from pydantic_ai import (
+    Agent,
+    AgentRunResultEvent,
+    CallDeferred,
+    DeferredToolRequests,
+    DeferredToolResults,
+    ModelRetry,
+    RunContext,
+    ToolDenied,
+)
 from pydantic_ai.capabilities import HandleDeferredToolCalls
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models import Model
@@ -336,6 +346,36 @@ def test_a_run_that_is_asked_to_stop_stops_the_agent_at_its_next_step(place, way
     assert all(step.state != "running" for step in run.steps)
 
 
+@pytest.mark.parametrize("in_a_thread", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_tool_that_hangs_is_stopped(way, in_a_thread):
+    pressed = threading.Event()
+
+    def press_stop():
+        run.stop()
+        pressed.set()
+
+    def hang() -> str:
+        threading.Thread(target=press_stop).start()
+        pressed.wait()
+        run.raise_if_stopping()
+
+    async def hang_async() -> str:
+        await asyncio.to_thread(press_stop)
+        run.raise_if_stopping()
+
+    async def stopped():
+        with run:
+            await way(forecaster(traffic=hang if in_a_thread else hang_async))
+
+    run = agentcell.watch("hi", display=False)
+    asyncio.run(stopped())
+    assert run.outcome == "cancelled"
+    assert run.faults == {}
+    assert ("traffic", "cancelled", None) in rows(run)
+    assert all(step.state != "running" for step in run.steps)
+
+
 def deleter():
     async def script(messages, info):
         if round_of(messages) == 0:
@@ -392,6 +432,31 @@ def test_a_call_that_the_users_own_code_approves_on_the_way_is_a_short_pause():
     assert (len(of(run, PauseRequested)), len(of(run, PauseResumed))) == (1, 1)
 
 
+def test_a_call_that_somebody_else_runs_is_a_pause_until_its_result_is_there():
+    async def agent(run):
+        bot = Agent(scripted(forecast), output_type=[str, DeferredToolRequests])
+
+        @bot.tool_plain
+        async def weather(city: str) -> str:
+            raise CallDeferred
+
+        @bot.tool_plain
+        async def traffic() -> str:
+            return "none"
+
+        first = await bot.run("hi")
+        if run is not None:
+            assert sorted(rows(run)) == [("traffic", "done", "none"), ("weather", "running", None)]
+            assert [pause.question for pause in of(run, PauseRequested)] == ["What does weather give?"]
+        results = DeferredToolResults(calls={"w": "7 degrees"})
+        return (await bot.run(message_history=first.all_messages(), deferred_tool_results=results)).output
+
+    run = asyncio.run(watch_beside(agent))
+    assert sorted(rows(run)) == [("traffic", "done", "none"), ("weather", "done", "7 degrees")]
+    assert (len(of(run, PauseRequested)), len(of(run, PauseResumed))) == (1, 1)
+    assert run.answer_text == "Oslo is mild."
+
+
 def asker(inner, *, in_a_thread=False):
     async def script(messages, info):
         if round_of(messages) == 0:
@@ -442,6 +507,59 @@ def test_two_runs_side_by_side_hear_each_its_own():
 
     for run in asyncio.run(both()):
         assert_forecast(run)
+
+
+def test_two_agents_at_once_in_one_block_are_kept_apart():
+    async def agent(run):
+        bot = forecaster()
+        return await asyncio.gather(by_run(bot), by_run(bot))
+
+    run = asyncio.run(watch_beside(agent))
+    assert sorted(rows(run)) == [("traffic", "failed", None)] * 2 + [("weather", "done", "7 degrees in Oslo")] * 2
+    assert [event.outcome for event in of(run, ModelEnded)] == ["done"] * 4
+
+
+def test_a_sync_call_inside_a_running_loop_fails_as_it_does_without():
+    async def agent(run):
+        return forecaster().run_sync("hi")
+
+    run = asyncio.run(watch_beside(agent))
+    assert isinstance(run.raised, RuntimeError)
+    assert run.outcome == "failed"
+
+
+def test_an_agent_that_is_left_between_two_nodes_is_over():
+    async def agent(run):
+        async with forecaster().iter("hi") as agent_run:
+            async for node in agent_run:
+                if Agent.is_call_tools_node(node):
+                    break
+        return agent_run.result
+
+    run = asyncio.run(watch_beside(agent))
+    assert [event.outcome for event in of(run, ModelEnded)] == ["done"]
+    assert all(step.state != "running" for step in run.steps)
+
+
+def test_an_answer_that_is_turned_down_is_asked_for_again():
+    async def agent(run):
+        async def script(messages, info):
+            yield ("Mild.", "Please: mild.")[round_of(messages)]
+
+        bot = Agent(scripted(script))
+
+        @bot.output_validator
+        def polite(answer: str) -> str:
+            if not answer.startswith("Please"):
+                raise ModelRetry("politely")
+            return answer
+
+        return await by_run(bot)
+
+    run = asyncio.run(watch_beside(agent))
+    assert [event.outcome for event in of(run, ModelEnded)] == ["done", "done"]
+    assert (run.outcome, rows(run), run.result) == ("answered", [], "Please: mild.")
+    assert run.answer_text.endswith("Please: mild.")
 
 
 def test_two_calls_in_a_row_in_one_block_are_told_both():

@@ -27,6 +27,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 import agentcell
 from adapters.clients import ask, async_client
+from adapters.dspy_programs import dspy
 from adapters.hearing import exchange
 from agentcell.events import Usage
 from agentcell.testing import ReplayServer
@@ -124,12 +125,29 @@ async def by_openai_agents(shape, client, server, run):
     await run.consume(Runner.run_streamed(agent, "hi"))
 
 
+class Whole(dspy.ChatAdapter):
+    """Takes whatever a model writes for the answer."""
+
+    def parse(self, signature, completion):
+        return {"answer": completion}
+
+
+async def by_dspy(shape, client, server, run):
+    kind = {"model_type": "responses"} if shape == "responses" else {}
+    name = "anthropic/claude-sonnet-4-5" if shape == "messages" else "openai/tiny"
+    lm = dspy.LM(name, api_base=server.url, api_key="none", cache=False, num_retries=0, **kind)
+    with dspy.context(lm=lm, adapter=Whole()):
+        async for _ in dspy.streamify(dspy.Predict("question -> answer"), is_async_program=True)(question="hi"):
+            pass
+
+
 ROADS = {
     "stream": by_stream,
     "pydantic-ai": by_pydantic_ai,
     "spans": by_spans,
     "LangChain": by_langchain,
     "OpenAI Agents": by_openai_agents,
+    "DSPy": by_dspy,
 }
 
 

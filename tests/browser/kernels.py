@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import sysconfig
@@ -10,6 +11,8 @@ import venv
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".venv" / "kernels"
@@ -43,6 +46,12 @@ class Kernel:
     def is_there(self) -> bool:
         """Whether its environment was made."""
         return self.python == Path(sys.executable) or self._mark.exists()
+
+    def demand(self) -> None:
+        """Skips the test where its environment is missing, and fails it under CI=true."""
+        if not self.is_there:
+            message = f"there is no {self.name}: python tests/browser/bring_kernels.py"
+            pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
 
     def bring(self) -> None:
         """Makes its environment, unless it is there: this release of ipykernel alone, and behind it all that tests have.

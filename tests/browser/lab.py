@@ -122,9 +122,12 @@ class Lab:
 
     def _hear(self, error: Error, *, kernel: bool) -> None:
         # What is not about us: without a kernel, the widgets' own extension trips over the missing one; and Notebook 7 sometimes
-        # hears of a setting before it has loaded what that setting may be.
+        # hears of a setting before it has loaded what that setting may be, or of the page's address before its file browser is there.
         stack = error.stack or ""
-        theirs = "jupyterlab-manager" in stack if not kernel else "notebook_core" in stack and "reading 'schema'" in str(error)
+        early = ("reading 'schema'", "Command 'filebrowser:open-path' not registered")
+        theirs = (
+            "jupyterlab-manager" in stack if not kernel else "notebook_core" in stack and any(one in str(error) for one in early)
+        )
         if not theirs:
             self.faults.append(f"{error}\n{stack}")
 

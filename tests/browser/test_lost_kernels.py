@@ -59,6 +59,7 @@ def expect_lost(page: NotebookPage, picture: Path, *, cell_number: int = 1) -> N
     cell = page.output(cell_number).locator(".agentcell")
     expect(cell).to_have_attribute("data-state", "lost", timeout=SOON)
     expect(cell.locator(".ac-head")).to_have_text(re.compile(r"Kernel lost · last seen at [0-9]+s$"))
+    expect(cell.locator(".ac-line")).to_have_text("No answer from the kernel")
     assert cell.evaluate("(cell) => cell.getAnimations({ subtree: true }).length") == 0, "the spinner goes on"
     text = cell.inner_text()
     page.wait("(end) => performance.now() > end", page.page.evaluate("performance.now() + 1500"))
@@ -66,12 +67,26 @@ def expect_lost(page: NotebookPage, picture: Path, *, cell_number: int = 1) -> N
     cell.screenshot(path=picture)
 
 
-def test_a_kernel_that_is_restarted_or_killed_is_lost(jupyterlab: Lab, shots: Path):
+def expect_lost_while_silent(page: NotebookPage) -> None:
+    """Nobody but the missing heartbeat tells of a kernel that is there and does nothing; twenty seconds are let pass at once."""
+    os.kill(pid(page), signal.SIGSTOP)
+    try:
+        page.page.evaluate("() => { const now = performance.now.bind(performance); performance.now = () => now() + 20_000; }")
+        cell = page.output(1).locator(".agentcell")
+        expect(cell).to_have_attribute("data-state", "lost", timeout=SOON)
+    finally:
+        os.kill(pid(page), signal.SIGCONT)
+    expect(cell).to_have_attribute("data-state", "running", timeout=SOON)
+
+
+def test_a_kernel_that_is_silent_or_restarted_or_killed_is_lost(jupyterlab: Lab, shots: Path):
     page = jupyterlab.open(notebook(RUN))
     for lose in (restart, kill):
         page.wait("() => lab.isOpen()")
         page.run(0)
         begin(page)
+        if lose is restart:
+            expect_lost_while_silent(page)
         lose(page)
         expect_lost(page, shots / f"lost-{lose.__name__}.png")
     # Python could not say more.

@@ -50,6 +50,13 @@ def widget_code(saved: nbformat.NotebookNode) -> list[str]:
     return [model["state"]["_esm"] for model in state.values() if "_esm" in model["state"]]
 
 
+def save_when_settled(page: NotebookPage) -> nbformat.NotebookNode:
+    """Saves when Python has closed all but the newest of its widgets, and the page knows."""
+    page.settle()
+    page.wait("async () => (await lab.widgetCount()).models === 2")
+    return page.save()
+
+
 def check_opens(page: NotebookPage, picture: Path) -> None:
     kept = page.output(1).locator(".agentcell-snapshot")
     expect(kept.locator("strong")).to_have_text("answer")
@@ -72,16 +79,24 @@ def test_widget_state_that_is_saved_too_neither_grows_nor_tells_nor_gets_in_the_
         page.open_gate("searching")
         page.finish(1)
         check_opens(page, shots / "state-ended.png")
-        page.save()
+        assert len(widget_code(save_when_settled(page))) == 1
+        size = page.path.stat().st_size
         assert secret[8:] not in page.path.read_text()
 
         for _ in range(5):
             page.run(1)
-            check_opens(page, shots / "state-again.png")
-        saved = page.save()
+        check_opens(page, shots / "state-again.png")
+        saved = save_when_settled(page)
+        assert len(widget_code(saved)) == 1
+        assert abs(page.path.stat().st_size - size) < 100, "numbers that have more digits or fewer"
         assert set(saved.cells[1].outputs[0].data) == {"text/html", "text/plain"}
         jupyterlab.close_pages()
         check_opens(jupyterlab.open(page.path), shots / "state-kernel.png")
+        # What was saved in the middle of it comes back as a widget, which no kernel will ever end.
+        lost = jupyterlab.open(midway).output(1).locator(".agentcell")
+        expect(lost).to_have_attribute("data-state", "lost", timeout=10_000)
+        expect(lost.locator(".ac-text")).to_have_count(2)
+        lost.screenshot(path=shots / "state-midway.png")
         check_opens(jupyterlab.open(page.path, kernel=False), shots / "state-trusted.png")
         saved.metadata["came_by"] = "mail"
         check_opens(jupyterlab.open(saved, kernel=False), shots / "state-untrusted.png")

@@ -27,7 +27,10 @@ class Kernel:
 
     def start(self, code: str) -> str:
         self.run_id, self.traits = "", {}
-        return self.client.execute(code, allow_stdin=True)
+        content = {"code": code, "silent": False, "store_history": True, "allow_stdin": True, "stop_on_error": False}
+        request = self.client.session.msg("execute_request", content, metadata={"cellId": "one"})  # as pages name their cells
+        self.client.shell_channel.send(request)
+        return str(request["header"]["msg_id"])
 
     def act(self, **action: Any) -> None:
         """Sends an action by the control channel, as js/src/actions.ts does."""

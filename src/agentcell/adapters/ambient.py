@@ -38,11 +38,13 @@ class Framework:
 FRAMEWORKS: tuple[Framework, ...] = (
     Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
     Framework("dspy", "agentcell.adapters.dspy"),
+    Framework("google.adk.runners", "agentcell.adapters.google_adk_hooks"),
     Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
-    Framework("llama_index.core.instrumentation", "agentcell.adapters.llama_index"),
+    Framework("llama_index_instrumentation", "agentcell.adapters.llama_index_spans"),
     Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry"),
     Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
     Framework("smolagents.agents", "agentcell.adapters.smolagents_hooks"),
+    Framework("workflows.context", "agentcell.adapters.llama_index_steps"),
 )
 """All of them."""
 

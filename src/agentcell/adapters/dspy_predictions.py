@@ -6,19 +6,34 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agentcell.adapters.fields import count_of, field
+from agentcell.adapters.fields import count_of, field, text_of
 from agentcell.events import Usage
 
 REASONING = ("reasoning", "rationale", "next_thought", "thought")
 """Fields in which DSPy's own modules ask a model for what it thinks."""
 
-_NO_ANSWER = (*REASONING, "trajectory", "next_tool_name", "next_tool_args", "completions", "history")
+_NO_ANSWER = (
+    *REASONING,
+    "trajectory",
+    "next_tool_name",
+    "next_tool_args",
+    "tool_calls",
+    "completions",
+    "history",
+    "termination_reason",
+)
 _NEWEST = 50
 
 
 def thinking_in(prediction: Any) -> str:
     """The reasoning that a prediction holds beside what was asked for."""
-    return "\n\n".join(value for name, value in _fields(prediction) if name in REASONING and isinstance(value, str))
+    return "\n\n".join(filter(None, (_thought_of(value) for name, value in _fields(prediction) if name in REASONING)))
+
+
+def answer_fields_of(predict: Any) -> tuple[str, ...]:
+    """The fields that a predictor answers in."""
+    fields = field(field(predict, "signature"), "output_fields") or ()
+    return tuple(name for name in fields if name not in _NO_ANSWER)
 
 
 def answer_in(prediction: Any) -> str:
@@ -41,9 +56,14 @@ def usage_of(model: Any, outputs: Any) -> Usage | None:
         count_of(told, "prompt_tokens", "input_tokens"),
         count_of(told, "completion_tokens", "output_tokens"),
         cache_read_tokens=count_of(read, "cached_tokens") or count_of(told, "cache_read_input_tokens", "cache_read_tokens"),
-        cache_write_tokens=count_of(told, "cache_creation_input_tokens", "cache_write_tokens"),
+        cache_write_tokens=count_of(read, "cache_creation_tokens")
+        or count_of(told, "cache_creation_input_tokens", "cache_write_tokens"),
         reasoning_tokens=count_of(written, "reasoning_tokens") or count_of(told, "reasoning_tokens"),
     )
+
+
+def _thought_of(value: Any) -> str:
+    return value if isinstance(value, str) else text_of(value, "content")  # DSPy's own type for it is made like a message
 
 
 def _fields(prediction: Any) -> list[tuple[str, Any]]:

@@ -81,16 +81,8 @@ class GenerateContentReader:
         """Takes over counts: each is the total so far, so the newest one holds."""
         if usage is None:
             return
-        for name, spellings in COUNTS.items():
-            if field(usage, *spellings) is not None:
-                self._counts[name] = count_of(usage, *spellings)
-        counts = {name: self._counts.get(name, 0) for name in COUNTS}
-        self.call.usage = Usage(
-            input_tokens=counts["prompt"] + counts["tools"],
-            output_tokens=counts["candidates"] + counts["thoughts"],
-            cache_read_tokens=counts["cached"],
-            reasoning_tokens=counts["thoughts"],
-        )
+        self._counts |= counts_of(usage)
+        self.call.usage = usage_of(self._counts)
 
     def _read_part(self, part: Any) -> None:
         text = text_of(part, "text")
@@ -161,6 +153,22 @@ class GenerateContentReader:
         answer = field(part, "tool_response", "toolResponse")
         if answer is not None:
             self.call.end_tool(text_of(answer, "id"), result=plain(field(answer, "response")))
+
+
+def counts_of(usage: Any) -> dict[str, int]:
+    """The counts that `usage_metadata` has."""
+    return {name: count_of(usage, *spellings) for name, spellings in COUNTS.items() if field(usage, *spellings) is not None}
+
+
+def usage_of(counts: Mapping[str, int]) -> Usage:
+    """Counts as a run's: what a tool of Google's brought to the prompt is input, and a thought is output."""
+    thoughts = counts.get("thoughts", 0)
+    return Usage(
+        input_tokens=counts.get("prompt", 0) + counts.get("tools", 0),
+        output_tokens=counts.get("candidates", 0) + thoughts,
+        cache_read_tokens=counts.get("cached", 0),
+        reasoning_tokens=thoughts,
+    )
 
 
 def signature_of(part: Any) -> str:

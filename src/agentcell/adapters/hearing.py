@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
+
+from agentcell.tool_call import is_interruption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,3 +50,15 @@ def heard(callback: F) -> F:
             return callback(self, *args, **options)
 
     return cast("F", hear)
+
+
+def interruption(before: BaseException | None = None) -> BaseException | None:
+    """What cuts off from outside the code that a callback is called from; None when it simply comes back.
+
+    Frameworks that call back in a `finally` often tell the same of both.
+
+    Args:
+        before: What was under way when that code began, so nothing that ends it.
+    """
+    error = sys.exc_info()[1]
+    return error if error is not None and error is not before and is_interruption(error) else None

@@ -142,7 +142,8 @@ class Turn:
         self._models: dict[str, _Model] = {}
         self._ended_models: dict[str, str] = {}  # ids by key
         self._adopted = ""
-        self._spoken: list[str] = []  # what was written last in the agent's own name
+        self._spoken: list[str] = []  # what was said last in the agent's own name
+        self._answered: list[str] = []  # the same, as far as no model call of the agent's said it
 
     def adopt(self, call: ModelCall) -> None:
         """The first model call of this turn is one that was begun already; one that comes too late for that is over."""
@@ -326,11 +327,21 @@ class Turn:
         The words may be another's all the same: those of a sub-agent, of a tool, or of the agent's code.
         """
         with self._ledger.lock:
-            if "".join(self._spoken).strip().endswith(text.strip()):
-                return
-            paragraph = "\n\n" if text and self._ledger.answered else ""
-            self._ledger.answered |= bool(text)
-            self._record(TextDelta(text=paragraph + text))
+            if not "".join(self._spoken).strip().endswith(text.strip()):
+                self._say(text, new=self._ledger.answered)
+
+    def speak(self, text: str) -> None:
+        """More of an answer in words that no model call of the agent's said."""
+        with self._ledger.lock:
+            if text:
+                self._say(text, new=self._ledger.answered and not self._answered)
+
+    def _say(self, text: str, *, new: bool) -> None:
+        if self._spoken is not self._answered:
+            self._answered = self._spoken = []
+        self._answered.append(text)
+        self._ledger.answered = True
+        self._record(TextDelta(text="\n\n" * new + text))
 
     def tell_thought(self, text: str, *, agent: str = "") -> None:
         """Reasoning that comes whole, behind the end of the model call that thought."""
@@ -343,6 +354,16 @@ class Turn:
         return key in self._ended_models
 
     # Tool calls
+
+    def own_key(self, call_id: str) -> str:
+        """The key for a call that a provider gave this id: the id, but where a call of another turn that goes on has it already.
+
+        Some servers number the calls of each response from nought.
+        """
+        known = self._ledger.tools.get(call_id)
+        if known is None or known.turn is self or known.state not in ("asked", "running"):
+            return call_id
+        return f"{self.key}:{call_id}" if self._ledger.find(known.turn.key) is known.turn else call_id
 
     def ask_tool(
         self, key: str, name: str, arguments: Mapping[str, Any] | None = None, *, agent: str = "", model: str = ""
@@ -419,6 +440,13 @@ class Turn:
                     duration=duration,
                 )
             )
+
+    def suspend_tool(self, key: str) -> None:
+        """What runs inside a tool call waits on the person, and the call with it; it goes on when it starts again."""
+        with self._ledger.lock:
+            known = self._ledger.tools.get(key)
+            if known is not None and known.state == "running":
+                known.state = "waiting"
 
     def refuse_tool(self, key: str, reason: str) -> None:
         """The person does not let a tool call run: it is over, and no failure."""

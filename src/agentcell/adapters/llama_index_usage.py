@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from agentcell.adapters import openai_chat, openai_responses
+from agentcell.adapters import anthropic_messages, openai_chat, openai_responses
 from agentcell.adapters.fields import count_of, field
 from agentcell.events import Usage
 
@@ -24,7 +25,7 @@ def usage_of(raw: Any) -> Usage | None:
             cache_read_tokens=count_of(told, "cached_content_token_count"),
             reasoning_tokens=thoughts,
         )
-    read, written = count_of(told, "cache_read_input_tokens"), count_of(told, "cache_creation_input_tokens")
-    if read or written:  # Anthropic's input is what came from no cache
-        return Usage(count_of(told, "input_tokens") + read + written, count_of(told, "output_tokens"), read, written)
+    thinking = count_of(field(told, "output_tokens_details"), "thinking_tokens")
+    if thinking or count_of(told, "cache_read_input_tokens") or count_of(told, "cache_creation_input_tokens"):
+        return replace(anthropic_messages.usage_of(told), reasoning_tokens=thinking)
     return openai_responses.usage_of(told) if field(told, "input_tokens") is not None else None

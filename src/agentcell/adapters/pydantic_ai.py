@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import sys
 from contextvars import ContextVar
@@ -12,7 +13,7 @@ from weakref import WeakValueDictionary
 from agentcell.adapters.ambient import run_here
 from agentcell.adapters.hearing import heard
 from agentcell.adapters.ledger import Ledger
-from agentcell.adapters.pydantic_ai_events import AgentRun, calls_of, tell_event, usage_of, words_of
+from agentcell.adapters.pydantic_ai_events import AgentRun, calls_of, tell_event, tell_requests, tell_thoughts, usage_of, words_of
 from agentcell.events import TextDelta, ToolOffer
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from agentcell.run import Run
 
-_calling: ContextVar[tuple[PydanticAIAdapter, AgentRun, str] | None] = ContextVar("agentcell_pydantic_ai_tool", default=None)
+CALLING: ContextVar[tuple[PydanticAIAdapter, AgentRun, str] | None] = ContextVar("agentcell_pydantic_ai_tool", default=None)
 """The tool call around this code: who hears it, of which agent run, under which id."""
 
 
@@ -35,10 +36,20 @@ class PydanticAIAdapter:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.ledger = Ledger(run)
-        self.capability = capability_class()(self)
         self._runs: dict[str, AgentRun] = {}  # those that go on, by their ids
         self._events: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._over = False
+
+    @functools.cached_property
+    def capability(self) -> Any:
+        """What an agent is given to be heard.
+
+        Raises:
+            ImportError: pydantic-ai is too old for capabilities; what its agents stream can be read then.
+        """
+        from agentcell.adapters.pydantic_ai_capability import capability_class
+
+        return capability_class()(self)
 
     def close(self, error: BaseException | None = None) -> None:
         """The block is left; an agent that keeps the capability is not heard any more."""
@@ -57,7 +68,7 @@ class PydanticAIAdapter:
     @heard
     def begin_run(self, ctx: Any) -> None:
         """An agent begins to run."""
-        around = _calling.get()
+        around = CALLING.get()
         if around is not None and around[0] is self and self.ledger.find(around[1].turn.key) is around[1].turn:
             _, outer, call_id = around
             name = getattr(ctx.agent, "name", None) or "agent"
@@ -72,6 +83,7 @@ class PydanticAIAdapter:
         agent_run = self._runs.pop(ctx.run_id, None)
         if agent_run is None:
             return
+        tell_requests(agent_run, getattr(result, "output", None))
         if agent_run.agent:
             agent_run.turn.end_agent(agent_run.agent, error=error)
             return
@@ -94,13 +106,14 @@ class PydanticAIAdapter:
         key = f"{ctx.run_id}:{ctx.run_step}"
         if agent_run is not None and not agent_run.turn.is_asked(key):
             offered = request.model_request_parameters
+            model = getattr(request, "model", ctx.model)  # early releases of 1 do not tell it there
             agent_run.outputs = frozenset(tool.name for tool in offered.output_tools)
-            agent_run.model = key
+            agent_run.model, agent_run.thought = key, False
             agent_run.turn.start_model(
                 agent_run.model,
                 agent=agent_run.agent,
-                model=request.model.model_name,
-                provider=request.model.system,
+                model=model.model_name,
+                provider=model.system,
                 tools=[ToolOffer(tool.name, tool.description or "") for tool in offered.function_tools],
             )
         self.run.raise_if_stopping()
@@ -115,10 +128,10 @@ class PydanticAIAdapter:
             agent_run.turn.end_model(agent_run.model, error=error)
             return
         agent_run.said = words_of(response, "text")
+        tell_thoughts(agent_run, response)
         agent_run.turn.end_model(
             agent_run.model,
             text=agent_run.said,
-            thinking=words_of(response, "thinking"),
             usage=usage_of(response.usage),
             model=response.model_name,
             finish_reason=response.finish_reason,
@@ -135,7 +148,7 @@ class PydanticAIAdapter:
             agent_run.turn.start_tool(
                 agent_run.key(call), call.tool_name, as_json(arguments), agent=agent_run.agent, model=agent_run.model
             )
-            _calling.set((self, agent_run, agent_run.key(call)))
+            CALLING.set((self, agent_run, agent_run.key(call)))
 
     @heard
     def end_tool(self, ctx: Any, call: Any, *, result: Any = None, error: BaseException | None = None) -> None:
@@ -159,79 +172,6 @@ class PydanticAIAdapter:
         self.run.raise_if_stopping()
 
 
-@functools.cache
-def capability_class() -> Any:
-    """The capability's class, which inherits from pydantic-ai's own."""
-    from pydantic_ai.capabilities import AbstractCapability
-
-    class AgentcellCapability(AbstractCapability[Any]):
-        """Tells an agentcell run what the agent does, and changes nothing."""
-
-        def __init__(self, adapter: PydanticAIAdapter, *, streams: bool = True) -> None:
-            self._adapter = adapter
-            self._streams = streams
-
-        @property
-        def has_on_event(self) -> bool:
-            # It makes the framework stream each response, which not every model can.
-            return self._streams
-
-        async def for_run(self, ctx: Any) -> Any:
-            return self if can_stream(ctx.model) else AgentcellCapability(self._adapter, streams=False)
-
-        async def wrap_run(self, ctx: Any, *, handler: Any) -> Any:
-            if self._adapter.knows(ctx.run_id):
-                return await handler()
-            self._adapter.begin_run(ctx)
-            try:
-                result = await handler()
-            except BaseException as error:
-                self._adapter.end_run(ctx, error=error)
-                raise
-            self._adapter.end_run(ctx, result=result)
-            return result
-
-        async def wrap_model_request(self, ctx: Any, *, request_context: Any, handler: Any) -> Any:
-            self._adapter.begin_model(ctx, request_context)
-            try:
-                response = await handler(request_context)
-            except Exception as error:
-                self._adapter.end_model(ctx, error=error)
-                raise  # what is cancelled here ends with its run, which knows why
-            self._adapter.end_model(ctx, response=response)
-            return response
-
-        async def wrap_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:  # noqa: ARG002 - the framework's
-            around = _calling.get()
-            try:
-                self._adapter.begin_tool(ctx, call, args)
-                result = await handler(args)
-            except BaseException as error:
-                self._adapter.end_tool(ctx, call, error=error)
-                raise
-            finally:
-                _calling.set(around)
-            self._adapter.end_tool(ctx, call, result=result)
-            return result
-
-        async def on_event(self, ctx: Any, *, event: Any) -> None:
-            self._adapter.hear(ctx, event)
-
-    return AgentcellCapability
-
-
-def can_stream(model: Any) -> bool:
-    """Whether a model can give its response piece by piece."""
-    inner = getattr(model, "models", None) or [getattr(model, "wrapped", None)]
-    if inner[0] is not None:
-        return all(can_stream(one) for one in inner)
-    if hasattr(model, "stream_function"):
-        return model.stream_function is not None
-    from pydantic_ai.models import Model
-
-    return getattr(type(model), "request_stream", None) is not Model.request_stream
-
-
 def attach() -> Callable[[], None]:
     """Lets every agent run inside a block have the capability of the block's run.
 
@@ -241,6 +181,8 @@ def attach() -> Callable[[], None]:
     from pydantic_ai import Agent
 
     original = Agent.iter
+    if "capabilities" not in inspect.signature(original).parameters:  # early releases of 1: what their agents stream can be read
+        return lambda: None
 
     @functools.wraps(original)
     def iter_with_capability(self: Any, *args: Any, **options: Any) -> Any:

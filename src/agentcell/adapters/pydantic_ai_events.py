@@ -25,8 +25,9 @@ class AgentRun:
         agent: Its key there, "" for the agent that the user's code called.
         model: The key of its newest model call.
         outputs: The tools by which a model gives its answer; these are no rows.
-        calls: The tool calls that run, those that are output included.
+        keys: The keys of the tool calls, by their ids.
         said: What the newest model call said in words.
+        thought: Whether its reasoning was told as its provider gave it.
         newest: The newest event, which two capabilities may bring.
     """
 
@@ -34,14 +35,17 @@ class AgentRun:
     agent: str = ""
     model: str = ""
     outputs: frozenset[str] = frozenset()
-    calls: set[str] = dataclass_field(default_factory=set)
+    keys: dict[str, str] = dataclass_field(default_factory=dict)
     said: str = ""
+    thought: bool = False
     newest: Any = None
 
     def key(self, call: Any) -> str:
-        """The key of a tool call in the turn: sub-agents side by side may ask their models under the same ids."""
+        """The key of a tool call in the turn: agents side by side may ask their models under the same ids."""
         call_id = text_of(call, "tool_call_id")
-        return f"{self.agent}:{call_id}" if self.agent else call_id
+        if call_id not in self.keys:
+            self.keys[call_id] = f"{self.agent}:{call_id}" if self.agent else self.turn.own_key(call_id)
+        return self.keys[call_id]
 
 
 def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
@@ -63,11 +67,7 @@ def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
         case "function_tool_result":
             _end_tool(run, part)
         case "deferred_tool_requests":
-            requests = field(event, "requests")
-            for waiting in items_of(requests, "approvals"):
-                _pause(run, waiting, f"Run {text_of(waiting, 'tool_name')}?")
-            for waiting in items_of(requests, "calls"):
-                _pause(run, waiting, f"What does {text_of(waiting, 'tool_name')} give?")
+            tell_requests(run, field(event, "requests"))
         case "deferred_tool_results":
             results = field(event, "results")
             for answers in (field(results, "approvals"), field(results, "calls")):
@@ -75,6 +75,22 @@ def tell_event(ledger: Ledger, run: AgentRun, event: Any) -> None:
                     ledger.resume(run.key({"tool_call_id": call_id}))
         case _:
             pass
+
+
+def tell_requests(run: AgentRun, requests: Any) -> None:
+    """Tells which calls wait on the person; one that is known to wait is nothing new."""
+    for waiting in items_of(requests, "approvals"):
+        _pause(run, waiting, f"Run {text_of(waiting, 'tool_name')}?")
+    for waiting in items_of(requests, "calls"):
+        _pause(run, waiting, f"What does {text_of(waiting, 'tool_name')} give?")
+
+
+def tell_thoughts(run: AgentRun, response: Any) -> None:
+    """Tells the reasoning in a whole response, if no event did."""
+    parts = [part for part in items_of(response, "parts") if text_of(part, "part_kind") == "thinking"]
+    if parts and not run.thought:
+        run.turn.reconcile(run.model, thinking=words_of(response, "thinking"), agent=run.agent)
+        run.turn.end_thinking(run.model, [_block(part) for part in parts])
 
 
 def _start_part(run: AgentRun, part: Any) -> None:
@@ -94,6 +110,7 @@ def _start_part(run: AgentRun, part: Any) -> None:
 def _end_part(run: AgentRun, part: Any) -> None:
     match text_of(part, "part_kind"):
         case "thinking":
+            run.thought = True
             run.turn.end_thinking(run.model, [_block(part)])
         case "tool-call":
             _ask(run, part)

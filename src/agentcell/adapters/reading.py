@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from agentcell.adapters.ag_ui import AgUiReader
 from agentcell.adapters.anthropic_messages import MessagesReader
 from agentcell.adapters.claude_agent import ClaudeMessagesReader
+from agentcell.adapters.dspy_streams import DSPyStreamReader
 from agentcell.adapters.fields import text_of
 from agentcell.adapters.google_genai import GenerateContentReader
 from agentcell.adapters.llama_index_events import WorkflowReader
@@ -62,6 +63,7 @@ READERS: tuple[type[Reader], ...] = (
     AgentStreamReader,
     ClaudeMessagesReader,
     AgentRunReader,
+    DSPyStreamReader,
     ChatReader,
     ResponseStreamReader,
     MessagesReader,

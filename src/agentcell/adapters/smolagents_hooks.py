@@ -15,6 +15,7 @@ from agentcell.adapters.ambient import run_here
 from agentcell.adapters.fields import plain
 from agentcell.adapters.smolagents import AgentRun, SmolagentsAdapter
 from agentcell.adapters.smolagents_stream import local
+from agentcell.adapters.wrapping import wrap
 from agentcell.errors import RunStopped
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def attach() -> Callable[[], None]:
     """Wraps the methods; returns what gives them back."""
     agents = sys.modules["smolagents.agents"]
     undo = [
-        _wrap(agents.MultiStepAgent, "_run_stream", _heard_generator),
-        _wrap(agents.ToolCallingAgent, "execute_tool_call", _heard_execution),
+        wrap(agents.MultiStepAgent, "_run_stream", _heard_generator),
+        wrap(agents.ToolCallingAgent, "execute_tool_call", _heard_execution),
     ]
 
     def detach() -> None:
@@ -42,18 +43,6 @@ def attach() -> Callable[[], None]:
             give_back()
 
     return detach
-
-
-def _wrap(owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Callable[[], None]:
-    original = owner.__dict__[name]
-    wrapped = functools.wraps(original)(around(original))
-    setattr(owner, name, wrapped)
-
-    def give_back() -> None:
-        if owner.__dict__.get(name) is wrapped:
-            setattr(owner, name, original)
-
-    return give_back
 
 
 def _heard_generator(original: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:

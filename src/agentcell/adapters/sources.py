@@ -10,7 +10,9 @@ from agentcell.errors import describe
 
 SYNC_WAYS = ("__iter__", "__enter__")
 ASYNC_WAYS = ("__aiter__", "__aenter__", "__await__")
-AGENTS = frozenset({"agentcell", "agents", "claude_agent_sdk", "langchain_core", "langgraph", "pydantic_ai", "smolagents"})
+AGENTS = frozenset(
+    {"agentcell", "agents", "claude_agent_sdk", "dspy", "langchain_core", "langgraph", "pydantic_ai", "smolagents", "workflows"}
+)
 """Packages of frameworks whose streams come without a handle, and ours, which goes around them."""
 
 
@@ -78,7 +80,9 @@ class Source:
         """The next event; StopAsyncIteration after the last one."""
         if self._iterator is None:
             await self._await()
-            if not hasattr(self.stream, "__aiter__"):
+            # What pydantic-ai 1 gives can be read without having been entered, which it warns about.
+            unentered = self._manager is None and hasattr(self.stream, "__aenter__") and origin(self.stream) == "pydantic_ai"
+            if unentered or not hasattr(self.stream, "__aiter__"):
                 await self.aenter()
             self._iterator = self.stream.__aiter__()
         try:

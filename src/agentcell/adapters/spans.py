@@ -56,12 +56,14 @@ def name_of(span: Any) -> str:
     """The name of the tool or the agent that a span is about."""
     said = text_of(attributes_of(span), "gen_ai.tool.name", "gen_ai.agent.name", "gen_ai.workflow.name", "tool.name", "agent.name")
     first, _, rest = span.name.partition(" ")
-    return said or (rest if first in _OPERATIONS else span.name)
+    return said or (rest if first in _OPERATIONS else span.name.removesuffix(".run"))
 
 
 def arguments_in(span: Any) -> Mapping[str, Any]:
-    """A tool call's arguments; none where the span does not say."""
-    given = field(attributes_of(span), "gen_ai.tool.call.arguments", "tool.parameters", "input.value")
+    """A tool call's arguments; none where the span does not say. `tool.parameters` may be the schema that they keep to."""
+    given = field(attributes_of(span), "gen_ai.tool.call.arguments", "input.value", "tool.parameters")
+    if given is None:
+        given = _in_event(span, "gen_ai.tool.message", "content")
     return {} if given is None else arguments_of(given)
 
 
@@ -185,8 +187,12 @@ def _openinference_parts(attributes: Mapping[str, Any]) -> Iterator[Mapping[str,
 
 def _choice(span: Any) -> Any:
     """What the older conventions put into an event beside the span."""
-    choice = next((event.attributes or {} for event in span.events if event.name == "gen_ai.choice"), None)
-    return None if choice is None else field(choice, "message", "content")
+    return _in_event(span, "gen_ai.choice", "message", "content")
+
+
+def _in_event(span: Any, name: str, *fields: str) -> Any:
+    told = next((event.attributes or {} for event in span.events if event.name == name), None)
+    return None if told is None else field(told, *fields)
 
 
 def _part_kind(part: Any) -> Literal["text", "reasoning", "tool_call", "other"]:

@@ -9,7 +9,7 @@ attempt(() => model.send(action)), attempt(() => {
 });
 }
 function attempt(act) {
-try { act() } catch (error) { console.debug("agentcell: this host cannot do it", error) }
+try { act() } catch (error) { console.debug("agentcell: not in this host", error) }
 }
 var now = () => performance.now(), Clock = class {
 running = false;
@@ -111,28 +111,30 @@ model;
 #listeners;
 #heard = now();
 #checked = 0;
-#disconnected = false;
 #timer;
 #writing = false;
 #stale = false;
 #newest = 0;
 #retry;
 constructor(model) {
-	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => { this.#disconnected = true, this.#look() }], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
+	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
 	for (let [event, callback] of this.#listeners) model.on(event, callback);
 }
 dispose() {
 	for (let [event, callback] of this.#listeners) this.model.off(event, callback);
 	this.#drawn.clear(), this.#schedule(), clearTimeout(this.#retry), this.#stale = false;
 }
-add(drawn) { this.#drawn.add(drawn), this.#schedule() }
+add(drawn) { this.#drawn.add(drawn), this.#schedule(), this.#look() }
 remove(drawn) { this.#drawn.delete(drawn), this.#schedule() }
 get working() { return this.view.status === "idle" || this.view.status === "reasoning" }
 get shown() {
 	let { open, all } = this.reader, { expand } = this.view;
 	return open ?? (expand === "open" || expand === "auto" && this.working) ? all || expand === "open" ? "all" : "live" : open === null && expand === "auto" ? "kept" : "none";
 }
-rowSeconds(step) { return step.elapsed ?? Math.max(0, now() - (this.tree.running.get(step.id) ?? 1 / 0)) / 1e3 }
+rowSeconds(step) {
+	let until = this.lost ? this.#heard : now();
+	return step.elapsed ?? Math.max(0, until - (this.tree.running.get(step.id) ?? 1 / 0)) / 1e3;
+}
 openBlock(open) {
 	this.reader.open = open, this.reader.all ||= open, this.send({ type: "open", row: null, open }), this.#draw(null);
 }
@@ -157,7 +159,7 @@ send(act) { sendAction(this.model, act) }
 	let found = this.#judge();
 	(change !== NO_CHANGE || found) && this.#draw(change), this.#newest > this.view.seq && this.#retry === void 0 && this.#resync(FIRST_RETRY);
 }
-#hear() { this.#heard = now(), this.#disconnected = false }
+#hear() { this.#heard = now() }
 #beat(elapsed) {
 	this.view.elapsed_seconds = elapsed, this.#write(["elapsed_seconds"]), this.clock.set(elapsed, this.view.clock === "running");
 }
@@ -165,7 +167,7 @@ send(act) { sendAction(this.model, act) }
 	let { view, model } = this;
 	view.steps = model.get("steps"), view.blocks = model.get("blocks");
 	let change;
-	try { change = applyPatch(view, patch) } catch (error) { return console.warn("agentcell: a patch did not fit; asking for everything", error), NO_CHANGE }
+	try { change = applyPatch(view, patch) } catch (error) { return console.warn("agentcell: a patch did not fit", error), NO_CHANGE }
 	view.seq = seq;
 	let header = Object.keys(patch.header ?? {});
 	this.#write([...header, "seq", "trace"]);
@@ -198,7 +200,7 @@ get #underWay() { return this.view.status === "reasoning" || this.view.status ==
 }
 #look() { this.#judge() && this.#draw(NO_CHANGE) }
 #judge() {
-	let silent = this.clock.running && now() - this.#heard > SILENCE, lost = this.#underWay && (this.#disconnected || silent || kernelGone(this.model)), news = lost !== this.lost;
+	let silent = this.clock.running && now() - this.#heard > SILENCE, cut = [...this.#drawn].some((drawn) => drawn.cut), lost = this.#underWay && (cut || silent || kernelGone(this.model)), news = lost !== this.lost;
 	return this.lost = lost, news;
 }
 };
@@ -260,8 +262,8 @@ update(questions) {
 	box.name = id;
 	for (let [place, choice] of choices.entries()) add2(choice, () => answer(place));
 	if (words2) {
-		let field = make("input", ""), send = () => { field.value && answer(null, field.value) };
-		field.ariaLabel = field.placeholder = "Answer in words", field.onkeydown = ({ key, isComposing }) => { key === "Enter" && !isComposing && send() }, box.append(field), add2("Send", send);
+		let field = make("input", ""), send = (event) => { field.value && (event.preventDefault(), answer(null, field.value)) };
+		field.ariaLabel = field.placeholder = "Answer in words", field.onkeydown = (event) => { event.key === "Enter" && !event.isComposing && send(event) }, box.append(field), add2("Send", send);
 	}
 	this.element.append(box);
 }
@@ -296,14 +298,14 @@ tick(step, seconds) {
 append(html) { return this.#body?.insertAdjacentHTML("beforeend", html), this.#body !== void 0 }
 get under() { return this.#under ??= this.element.appendChild(make("div", "ac-under")), this.#under }
 #behead(id, openable) {
-	this.#head?.remove(), this.#head = HEADS[+openable]?.cloneNode(true), this.#head.dataset.row = `${id}`, this.element.prepend(this.#head), this.#openable = openable;
+	this.#head?.remove();
+	let parts = ["ac-text", "ac-faint"].map(words);
+	this.#head = openable ? button("ac-row", ...parts) : make("div", "ac-row", ...parts), openable && this.#head.setAttribute("aria-expanded", "false"), this.#head.dataset.row = `${id}`, this.element.prepend(this.#head), this.#openable = openable;
 }
 #place(html) {
 	this.#body && html === this.#placed || (this.#body ??= make("div", "ac-body"), this.#body.innerHTML = html, this.#placed = html, this.#head?.after(this.#body), this.#head?.setAttribute("aria-expanded", "true"));
 }
-}, HEADS = [make("div", "ac-row"), button("ac-row")];
-for (let head of HEADS) head.append(words("ac-text"), words("ac-faint"));
-HEADS[1]?.setAttribute("aria-expanded", "false");
+};
 var GROUP = 100, FIRST_SLICE = 100, SLICE = 40, Rows = class {
 element;
 #store;
@@ -402,8 +404,9 @@ update(change) {
 	let { view, shown, lost } = this.#store;
 	this.#root.ariaLabel = view.task || "Agent run";
 	let state = this.#state();
-	this.#root.dataset.state = state, this.#header.toggleAttribute("data-sign", state in SIGNS), setText(this.#sign, SIGNS[state] ?? ""), this.#header.hidden = !view.title, this.#header.disabled = view.steps.length === 0, this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`), this.#say(view.sentence || view.status_line), this.#head(), this.#questions.update(view.questions), this.#questions.element.hidden = lost, this.#rows.update(change), this.#answer.update(view.blocks, change?.blocks), view.trace !== this.#placed && (this.#placed = view.trace, this.#trace.innerHTML = this.#store.reader.trace || view.trace);
+	this.#root.dataset.state = state, this.#header.toggleAttribute("data-sign", state in SIGNS), setText(this.#sign, SIGNS[state] ?? ""), this.#header.hidden = !view.title, this.#header.disabled = view.steps.length === 0, this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`), this.#say(lost ? "No answer from the kernel" : view.sentence || view.status_line), this.tick(), this.#questions.update(view.questions), this.#questions.element.hidden = lost, this.#rows.update(change), this.#answer.update(view.blocks, change?.blocks), view.trace !== this.#placed && (this.#placed = view.trace, this.#trace.innerHTML = this.#store.reader.trace || view.trace);
 }
+get cut() { return this.#root.closest(".jupyter-widgets-disconnected") !== null }
 tick() { this.#head(), this.#rows.tick() }
 #state() {
 	let { lost, clock, view } = this.#store;
@@ -424,7 +427,7 @@ return stores.add(store), onEnd(signal, () => { stores.delete(store), store.disp
 }
 function render({ model, el, signal }) {
 let steps = model.get("steps"), store = [...stores].find((one) => one.model.get("steps") === steps);
-if (!store) throw new Error("agentcell: render came before initialize, or after the model's end");
+if (!store) throw new Error("agentcell: no open model");
 let view = new CellView(store, el);
 return onEnd(signal, () => view.dispose());
 }
