@@ -83,7 +83,7 @@ class LangChainAdapter(ModelCallbacks, ToolCallbacks):
 
     def _answer(self, call: Call, outputs: Any) -> None:
         """A graph of agents answers with what one of them said last, which was heard as words of that one."""
-        last = list(messages_in(outputs))[-1:] if call.models and not call.spoke else []
+        last = list(messages_in(outputs))[-1:] if call.models else []
         for message in last:
             if text_of(message, "type") == "ai":
                 call.turn.answer(spoken_of(message).text)

@@ -38,7 +38,6 @@ class Call:
         hosted: Of a model, the tools that its provider runs.
         structured: Of a model, whether it was asked for an object, by way of a tool that nobody runs.
         models: Of the outermost, how many models were asked.
-        spoke: Of the outermost, whether a model of its own wrote something that may be the answer.
         inside: Of a tool, what makes its own code a part of it.
         asked: Of a tool, the id that the model gave the call; None when the user's own code called it.
     """
@@ -54,7 +53,6 @@ class Call:
     hosted: HostedTools | None = None
     structured: bool = False
     models: int = 0
-    spoke: bool = False
     inside: FrameworkCall | None = None
     asked: str | None = None
 

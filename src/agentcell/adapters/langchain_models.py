@@ -82,7 +82,6 @@ class ModelCallbacks(Callbacks):
             if message is None:  # a model that only goes on with a text
                 text = text_of(generation, "text")
                 call.turn.end_model(call.key, text=text, tool_calls=0)
-                call.root.spoke |= bool(text and not call.agent)
             else:
                 self._end_model(call, message)
             self._leave_model(call)
@@ -128,7 +127,6 @@ class ModelCallbacks(Callbacks):
             response_id=response_id_of(message),
             tool_calls=len(asked),
         )
-        call.root.spoke |= bool(spoken.text and not asked and not call.agent)
 
     def _leave_model(self, call: Call, error: BaseException | None = None) -> None:
         if call.agent == call.key:
