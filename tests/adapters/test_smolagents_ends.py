@@ -26,7 +26,7 @@ from adapters.test_smolagents import (
     two_tools,
     weather,
 )
-from agentcell.events import ModelEnded, ModelStarted, TextDelta, ToolEnded, Usage
+from agentcell.events import ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolProgressed, ToolStarted, Usage
 
 
 @pytest.mark.parametrize("kind", ["calls", "code"])
@@ -197,3 +197,35 @@ def test_one_tool_that_agents_of_two_runs_share_is_told_to_the_run_of_the_caller
         thread.join()
     told = {city: [step.arguments for step in run.steps if step.tool == "meet"] for city, run in runs.items()}
     assert told == {"Oslo": [{"city": "Oslo"}], "Rome": [{"city": "Rome"}]}
+
+
+@pytest.mark.parametrize("kind", ["calls", "code"])
+def test_progress_of_a_tool_stands_in_its_row_beside_another_run(kind):
+    @tool
+    def look(city: str) -> str:
+        """Looks.
+
+        Args:
+            city: Which one.
+        """
+        agentcell.current_run().progress(f"I look at {city}")
+        return city
+
+    async def one(city):
+        with agentcell.watch(display=False) as run:
+            if kind == "calls":
+                agent = calling(
+                    [("c1", "look", {"city": city}), ("c2", "weather", {"city": city})], answering(city), tools=[look, weather]
+                )
+            else:
+                agent = coding(code(f"print(look('{city}'))"), code(f"final_answer('{city}')"), tools=[look])
+            await asyncio.to_thread(agent.run, "hi")
+        return run
+
+    async def both():
+        return await asyncio.gather(one("Oslo"), one("Rome"))
+
+    for city, run in zip(("Oslo", "Rome"), asyncio.run(both()), strict=True):
+        (told,) = of(run, ToolProgressed)
+        (call_id,) = {event.call_id for event in of(run, ToolStarted) if event.name == "look"}
+        assert (told.call_id, told.payload) == (call_id, {"message": f"I look at {city}"})

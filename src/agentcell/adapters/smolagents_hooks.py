@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from agentcell.adapters.fields import plain
 from agentcell.adapters.smolagents import AgentRun, SmolagentsAdapter
 from agentcell.adapters.smolagents_stream import local
 from agentcell.adapters.wrapping import wrap
+from agentcell.context import Block
 from agentcell.errors import RunStopped
 
 if TYPE_CHECKING:
@@ -104,9 +106,12 @@ def _hand_out(told: AgentRun) -> Callable[[], None]:
     before = getattr(executor, "static_tools", None)
     if not isinstance(before, dict):  # the agent writes no code, or has it run elsewhere
         return lambda: None
-    mine = {id(one) for one in (*agent.tools.values(), *agent.managed_agents.values())}
-    managed = {id(one) for one in agent.managed_agents.values()}
-    given = {name: InCode(told, one, managed=id(one) in managed) if id(one) in mine else one for name, one in before.items()}
+    tools, managed = [{id(one) for one in hands.values()} for hands in (agent.tools, agent.managed_agents)]
+    block = Block.here()
+    given = {
+        name: InCode(told, one, managed=id(one) in managed, block=block) if id(one) in tools | managed else one
+        for name, one in before.items()
+    }
     executor.static_tools = given
 
     def give_back() -> None:
@@ -119,8 +124,9 @@ def _hand_out(told: AgentRun) -> Callable[[], None]:
 class InCode:
     """A tool, or a managed agent, as the code of one agent calls it; all else of it is its own."""
 
-    def __init__(self, told: AgentRun, inner: Any, *, managed: bool) -> None:
+    def __init__(self, told: AgentRun, inner: Any, *, managed: bool, block: Block | None) -> None:
         self._told = told
+        self._block = block
         self._inner = inner
         self._managed = managed
 
@@ -131,6 +137,10 @@ class InCode:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """What calling it does."""
+        with nullcontext() if self._block is None else self._block.around_here():
+            return self._call(*args, **options)
+
+    def _call(self, *args: Any, **options: Any) -> Any:
         told = self._told
         if self._managed:  # it is told as an agent
             token = INSIDE.set((told, told.code))
