@@ -26,6 +26,7 @@ from adapters.test_smolagents import (
     two_tools,
     weather,
 )
+from agentcell.adapters.smolagents import SmolagentsAdapter
 from agentcell.events import ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolProgressed, ToolStarted, Usage
 
 
@@ -229,3 +230,13 @@ def test_progress_of_a_tool_stands_in_its_row_beside_another_run(kind):
         (told,) = of(run, ToolProgressed)
         (call_id,) = {event.call_id for event in of(run, ToolStarted) if event.name == "look"}
         assert (told.call_id, told.payload) == (call_id, {"message": f"I look at {city}"})
+
+
+def test_an_agent_that_we_cannot_listen_to_runs_as_without_us(monkeypatch):
+    def broken(self, *args, **options):
+        raise ValueError("a fault of ours")
+
+    monkeypatch.setattr(SmolagentsAdapter, "begin", broken)
+    with pytest.warns(agentcell.AgentcellWarning), agentcell.watch(display=False) as run:
+        assert two_tools().run("hi") == "Both are mild."
+    assert run.faults

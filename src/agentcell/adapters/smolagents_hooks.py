@@ -61,10 +61,14 @@ def _heard_generator(original: Callable[..., Iterator[Any]]) -> Callable[..., It
 def _hear(run: Run, agent: Any, events: Iterator[Any], around: tuple[AgentRun, str] | None) -> Iterator[Any]:
     """Passes the agent's events on and tells them."""
     guarding = functools.partial(run.guarding, f"listening to {SmolagentsAdapter.framework}")
-    adapter = run.adapter(SmolagentsAdapter)
-    told = adapter.begin(agent, around, sees_tools=True)
-    adapter.heard[id(agent)] = adapter.heard.get(id(agent), 0) + 1
-    give_back = _hand_out(told)
+    adapter, told = run.adapter(SmolagentsAdapter), None
+    with guarding():
+        told = adapter.begin(agent, around, sees_tools=True)
+        adapter.heard[id(agent)] = adapter.heard.get(id(agent), 0) + 1
+        give_back = _hand_out(told)
+    if told is None:  # what is guarded may end early
+        yield from events  # type: ignore[unreachable]
+        return
     try:
         while True:
             token = RUNNING.set(told)
@@ -148,9 +152,12 @@ class InCode:
                 return self._inner(*args, **options)
             finally:
                 INSIDE.reset(token)
+        return _tell(told, lambda: self._begin(args, options), lambda: self._inner(*args, **options))
+
+    def _begin(self, args: tuple[Any, ...], options: dict[str, Any]) -> str | None:
         named = dict(zip(self._inner.inputs, args, strict=False)) | options
         named.pop("sanitize_inputs_outputs", None)
-        return _tell(told, lambda: told.call_tool(self._inner.name, named), lambda: self._inner(*args, **options))
+        return self._told.call_tool(self._inner.name, named)
 
 
 def _heard_execution(original: Callable[..., Any]) -> Callable[..., Any]:
