@@ -7,7 +7,6 @@ import pytest
 
 import agentcell
 from adapters.dspy_programs import QUIET, DummyLM, boom, call, dspy, of, react, rows, script, step, watched, weather
-from adapters.langchain_models import model as chat_model
 from agentcell.events import AgentStarted, ModelEnded, ModelStarted, ThinkingEnded, ToolEnded
 
 pytestmark = QUIET
@@ -138,6 +137,8 @@ def test_a_program_that_a_tool_of_the_users_own_calls_stands_under_it_and_does_n
 
 
 def test_an_agent_of_another_framework_that_a_tool_calls_speaks_to_that_tool():
+    from adapters.langchain_models import model as chat_model
+
     def ask_expert(question: str) -> str:
         """Asks."""
         return chat_model("By the expert.").invoke(question).content
