@@ -105,7 +105,8 @@ def main() -> int:
     """Writes the page; returns the exit code, 1 when a row was not run or failed."""
     text = PAGE.read_text(encoding="utf-8")
     new = table()
-    PAGE.write_text(text.replace(_between(), f"\n{new}\n"), encoding="utf-8")
+    before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
+    PAGE.write_text(f"{before}\n{new}\n{after}", encoding="utf-8")
     bad = [line for line in new.splitlines() if "not run |" in line or " failed |" in line]
     print("\n".join(bad) or "every row was run, and passed")
     return 1 if bad else 0
