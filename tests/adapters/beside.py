@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import agentcell
+from agentcell.adapters.ambient import AMBIENCE
+from agentcell.context import Block
 
 
 class Outcome:
@@ -51,3 +55,23 @@ class Nothing:
 
     def __exit__(self, *error):
         return False
+
+
+@contextlib.contextmanager
+def waiting_block():
+    """A block as `watch_all` makes one for each cell: its run, in the list that this gives, begins when a framework tells of something."""
+    listener, runs = agentcell.watch(display=False), []
+
+    def begin():
+        runs.append(agentcell.watch(display=False).__enter__())
+        return runs[0]
+
+    AMBIENCE.enter(listener)
+    block = Block.wait(begin)
+    try:
+        yield runs
+    finally:
+        block.leave()
+        for run in runs:
+            run.__exit__(None, None, None)
+        AMBIENCE.leave(listener)

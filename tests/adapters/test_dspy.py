@@ -4,10 +4,10 @@ import asyncio
 import json
 
 import pytest
-from dspy.primitives.local_interpreter import LocalInterpreter
 
 import agentcell
 from adapters.dspy_programs import QUIET, DummyLM, boom, call, dspy, of, react, rows, script, step, watched, weather
+from adapters.langchain_models import model as chat_model
 from agentcell.events import AgentStarted, ModelEnded, ModelStarted, ThinkingEnded, ToolEnded
 
 pytestmark = QUIET
@@ -120,6 +120,37 @@ def test_a_module_that_a_tool_calls_stands_under_that_tool():
     assert all(event.agent_id == "" or event.name for event in of(run, AgentStarted))
 
 
+def test_a_program_that_a_tool_of_the_users_own_calls_stands_under_it_and_does_not_answer():
+    @agentcell.tool
+    async def ask_program():
+        return (await call(react(), script()))["answer"]
+
+    async def agent(run):
+        found = await ask_program()
+        if run is not None:
+            run.write(f"Said: {found}")
+        return found
+
+    run = watched(agent)
+    assert run.answer_text == "Said: It is mild."
+    assert [(step.parent, step.kind, step.text) for step in run.steps][1] == (0, "agent", "ReAct")
+    assert {step.parent for step in run.steps if step.tool in ("weather", "boom")} == {1}
+
+
+def test_an_agent_of_another_framework_that_a_tool_calls_speaks_to_that_tool():
+    def ask_expert(question: str) -> str:
+        """Asks."""
+        return chat_model("By the expert.").invoke(question).content
+
+    def lm():
+        said = [step("Ask.", "ask_expert", question="?"), step("Done.", "finish"), {"reasoning": "r", "answer": "So be it."}]
+        return DummyLM(said)
+
+    run = watched(lambda _run: call(dspy.ReAct("question -> answer", tools=[ask_expert]), lm()))
+    assert rows(run) == [("ask_expert", "done", "By the expert.")]
+    assert run.answer_text == "So be it."
+
+
 def test_an_error_of_the_model_is_told_and_goes_on():
     class Broken(dspy.LM):
         def forward(self, *args, **options):
@@ -197,6 +228,8 @@ def test_modules_of_a_module_that_run_at_the_same_time_have_each_its_own():
 
 def test_code_that_a_program_runs_is_a_row():
     async def agent(_run):
+        from dspy.primitives.local_interpreter import LocalInterpreter  # DSPy 3.0 had none
+
         with LocalInterpreter() as interpreter:
             said = interpreter.execute("print(6 * 7)")
             with pytest.raises(dspy.CodeExecutionError):

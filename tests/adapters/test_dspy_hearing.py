@@ -11,6 +11,7 @@ from dspy.dsp.utils.settings import Settings
 from dspy.streaming.streaming_listener import StreamListener
 
 import agentcell
+from adapters.beside import waiting_block
 from adapters.dspy_programs import QUIET, DummyLM, call, dspy, of, react, rows, script, step, watched
 from agentcell.events import ModelEnded, ToolEnded
 
@@ -122,6 +123,15 @@ def test_nothing_stays_behind_and_what_is_imported_in_the_block_is_heard():
     """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["Mild.", "[]"]
+
+
+def test_a_cell_that_is_watched_with_all_others_hears():
+    with waiting_block() as runs:
+        assert runs == []
+        with dspy.context(lm=script()):
+            react()(question="?")
+    assert runs[0].answer_text == "It is mild."
+    assert len(rows(runs[0])) == 2
 
 
 def test_two_runs_in_threads_hear_each_its_own():

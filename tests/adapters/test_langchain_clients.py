@@ -1,6 +1,5 @@
 """LangChain's real clients on what providers really streamed: the same as the provider's own SDK says, by another road."""
 
-import asyncio
 import json
 
 import pytest
@@ -10,9 +9,8 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 
 import agentcell
-from adapters.beside import watch_beside
 from adapters.clients import ask, sync_client
-from adapters.langchain_agents import call, rows, said
+from adapters.langchain_agents import call, rows, said, watched
 from agentcell.events import ModelEnded, TextDelta, ThinkingEnded
 from agentcell.testing import ReplayServer
 from shared import shared_path
@@ -39,12 +37,6 @@ def chat_model(name, server):
     if name.startswith("anthropic"):
         return ChatAnthropic(model="claude-sonnet-4-0", **options)
     return ChatOpenAI(model="gpt-4o", use_responses_api="responses" in name, stream_usage=True, **options)
-
-
-def watched(agent):
-    run = asyncio.run(watch_beside(agent))
-    assert run.raised is None
-    return run
 
 
 def by_langchain(name):

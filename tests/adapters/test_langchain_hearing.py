@@ -11,6 +11,7 @@ from langchain.agents import create_agent
 from langchain_core.tracers import context as tracers
 
 import agentcell
+from adapters.beside import waiting_block
 from adapters.langchain_agents import WAYS, call, of, rows, watched, weather, weather_agent
 from adapters.langchain_models import asking, model
 from agentcell.events import ToolEnded
@@ -44,6 +45,15 @@ def test_a_block_around_two_calls_hears_both_and_the_same_ids_are_other_calls():
     run = watched(agent)
     assert [name for name, *_ in rows(run)] == ["weather", "boom"] * 2
     assert run.answer_text == "It is mild in Oslo.\n\nIt is mild in Oslo."
+
+
+def test_agents_side_by_side_in_one_block_have_each_its_calls_also_under_one_id():
+    async def agent(_run):
+        both = [create_agent(model(asking(("weather", {"city": city}, "c1")), city), [weather]) for city in ("Oslo", "Bergen")]
+        return await asyncio.gather(*(call(one, "hi") for one in both))
+
+    run = watched(agent)
+    assert sorted(result for _, _, result in rows(run)) == ["7 degrees in Bergen", "7 degrees in Oslo"]
 
 
 def test_two_runs_side_by_side_hear_each_its_own():
@@ -92,6 +102,15 @@ def test_a_fault_of_ours_is_reported_and_does_not_reach_the_agent(monkeypatch):
             assert model("Mild.").invoke("hi").content == "Mild."
     assert run.faults["listening to LangChain"] > 0
     assert of(run, ToolEnded) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_cell_that_is_watched_with_all_others_hears(way):
+    with waiting_block() as runs:
+        assert runs == []
+        asyncio.run(call(weather_agent(way), "hi", way))
+    assert runs[0].answer_text == "It is mild in Oslo."
+    assert len(rows(runs[0])) == 2
 
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])

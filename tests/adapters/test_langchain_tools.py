@@ -1,29 +1,15 @@
 """Tools that LangChain runs and that tell of themselves too: one row, with what the tool says of it."""
 
-import asyncio
-from types import NoneType
-
 import pytest
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 
 import agentcell
-from adapters.beside import watch_beside
-from adapters.langchain_agents import WAYS, call, rows
+from adapters.langchain_agents import WAYS, call, of, rows, watched
 from adapters.langchain_models import asking, model
 from agentcell.events import ToolEnded, ToolProgressed, ToolStarted
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-def of(run, *kinds):
-    return [event for event in run.events if isinstance(event, kinds)]
-
-
-def watched(agent, *, raises=NoneType):
-    run = asyncio.run(watch_beside(agent))
-    assert isinstance(run.raised, raises), run.raised
-    return run
 
 
 @tool
@@ -116,3 +102,26 @@ def test_nothing_of_a_tool_stays_in_the_context_behind_it():
         with run.tool("other"):
             pass
     assert [step.parent for step in run.steps] == [None, None]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("asked", ["agent", "model"])
+def test_an_agent_or_a_model_that_a_tool_of_the_users_own_asks_stands_under_it_and_does_not_answer(asked, way):
+    @agentcell.tool
+    async def ask_expert(question):
+        if asked == "model":
+            return (await model("Bergen is wet.").ainvoke(question)).content
+        asks = asking(("search", {"query": "Bergen"}, "c1"))
+        expert = create_agent(model(asks, "Bergen is wet."), [search], name="expert")
+        return (await call(expert, question, way))[-1][1]
+
+    async def agent(run):
+        found = await ask_expert("Bergen?")
+        if run is not None:
+            run.write(f"Take a coat: {found}")
+        return found
+
+    run = watched(agent)
+    assert run.answer_text == "Take a coat: Bergen is wet."
+    assert [(step.parent, step.kind) for step in run.steps][:2] == [(None, "tool"), (0, "agent")]
+    assert [step.parent for step in run.steps if step.tool == "search"] == ([1] if asked == "agent" else [])

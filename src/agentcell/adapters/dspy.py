@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from agentcell.adapters.ambient import run_here
 from agentcell.adapters.dspy_calls import Calls
 from agentcell.adapters.dspy_predictions import thinking_in, usage_of
 from agentcell.adapters.fields import text_of
@@ -77,7 +78,7 @@ class DSPyAdapter:
                 call.turn.end_tool(call_id, result=getattr(outputs, "passages", outputs), error=exception)
             elif call.kind == "Predict" and thinking_in(outputs) != call.thought:
                 call.turn.tell_thought(thinking_in(outputs), agent=call.agent)
-            if call.parent is None and exception is None and call.tool is None:
+            if call.parent is None and exception is None and not call.is_for_a_tool:
                 call.answer.end(outputs)
             self.calls.leave(call, exception)
 
@@ -133,7 +134,7 @@ class DSPyAdapter:
                 call.parent.thought = thinking
             usage = None if exception is not None else usage_of(call.instance, outputs)
             call.turn.end_model(call_id, thinking=thinking, usage=usage, error=exception)
-            if call.parent is None and said:
+            if call.parent is None and said and not call.is_for_a_tool:
                 call.turn.answer(said[0] if isinstance(said[0], str) else text_of(said[0], "text"))
             self.calls.leave(call, exception)
 
@@ -204,7 +205,7 @@ def attach() -> Callable[[], None]:
 
 
 def _adapter_here() -> DSPyAdapter | None:
-    run = run_for_tool()
+    run = run_here() or run_for_tool()  # DSPy's own threads do not know their context
     return None if run is None or not run.options.auto else run.adapter(callback_class())
 
 

@@ -53,7 +53,9 @@ class Call:
     @property
     def is_for_a_tool(self) -> bool:
         """Whether a tool waits for what it gives."""
-        return self.tool is not None or (self.parent is not None and self.parent.is_for_a_tool)
+        if self.parent is None:
+            return bool(self.tool or self.agent)
+        return self.tool is not None or self.parent.is_for_a_tool
 
 
 class Calls:
@@ -87,6 +89,10 @@ class Calls:
         if parent is None:
             turn = self.ledger.turn(call_id)
             call = Call(call_id, turn, Answer(turn), None, instance)
+            around = self.ledger.call_here()
+            if around is not None:  # a tool of another framework, or of the user's own, waits for what it gives
+                turn.start_agent(call_id, call.kind, around=around)
+                call.agent = call_id
         else:
             call = Call(call_id, parent.turn, parent.answer, parent, instance, parent.agent, parent.tool)
         self._calls[call_id] = call

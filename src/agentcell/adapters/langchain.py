@@ -6,12 +6,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agentcell.adapters.ambient import run_here
-from agentcell.adapters.fields import text_of
+from agentcell.adapters.fields import items_of, text_of
 from agentcell.adapters.hearing import heard
 from agentcell.adapters.langchain_calls import is_no_failure
-from agentcell.adapters.langchain_messages import messages_in, spoken_of, tool_end_of
+from agentcell.adapters.langchain_messages import PARAGRAPH, messages_in, spoken_of, tool_end_of
 from agentcell.adapters.langchain_models import ModelCallbacks
 from agentcell.adapters.langchain_tools import ToolCallbacks
+from agentcell.events import TurnEnded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,6 +48,7 @@ class LangChainAdapter(ModelCallbacks, ToolCallbacks):
                 return
             if call.parent is None:
                 self.calls.pauses.resume(inputs)
+                self.calls.enter_agent(call, "" if call.name == "LangGraph" else call.name)
             elif call.parent.parent is not None and any(tag.startswith("graph:step:") for tag in tags or ()):
                 self.calls.become_agent(call.parent)  # what has nodes is a graph, and this one runs inside something
                 call.agent, call.tool = call.parent.agent, None
@@ -68,7 +70,7 @@ class LangChainAdapter(ModelCallbacks, ToolCallbacks):
                 asked = text_of(message, "tool_call_id")
                 if asked:
                     result, failure = tool_end_of(message, asked)
-                    call.turn.end_tool(self.calls.key_of(call.agent, asked), result=result, error=failure)
+                    call.turn.end_tool(self.calls.key_of(call, asked), result=result, error=failure)
             waits = self.calls.pauses.hear(call.turn, error)
             if is_no_failure(error):
                 error = None
@@ -82,11 +84,27 @@ class LangChainAdapter(ModelCallbacks, ToolCallbacks):
                     call.turn.end_agent(call.key, error=error)
 
     def _answer(self, call: Call, outputs: Any) -> None:
-        """A graph of agents answers with what one of them said last, which was heard as words of that one."""
-        last = list(messages_in(outputs))[-1:] if call.models and not call.spoke else []
-        for message in last:
-            if text_of(message, "type") == "ai":
-                call.turn.answer(spoken_of(message).text)
+        """The answer is what the outermost call returns: its models may have said more (a router does), or others what it passes on."""
+        if call.agent or not call.models:
+            return
+        answer = call.said
+        if isinstance(outputs, str):
+            answer = [outputs] if any(text in outputs for text in call.said) else answer
+        else:
+            messages = list(messages_in(outputs))
+            texts = [spoken_of(message).text if _may_answer(message) else "" for message in messages]
+            if any(texts):
+                answer = [text for text in call.said if text in texts]
+                answer += [text for text in texts[-1:] if text and text not in answer]
+        if answer and not call.said:
+            call.turn.answer(answer[0])
+        elif answer != call.said:
+            self._correct(PARAGRAPH.join(call.said), PARAGRAPH.join(answer))
+
+    def _correct(self, told: str, answer: str) -> None:
+        so_far = self.run.answer_text
+        if answer and so_far.endswith(told):
+            self.run.record(TurnEnded(text=so_far[: len(so_far) - len(told)] + answer))
 
 
 @cache
@@ -116,3 +134,7 @@ def attach() -> Callable[[], None]:
         context._configure_hooks[:] = [hook for hook in context._configure_hooks if hook[0] is not here]  # noqa: SLF001 - no other way
 
     return detach
+
+
+def _may_answer(message: Any) -> bool:
+    return text_of(message, "type") == "ai" and not items_of(message, "tool_calls")

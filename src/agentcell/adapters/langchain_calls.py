@@ -5,7 +5,7 @@ The outermost call is a turn. A graph that runs inside another call is a sub-age
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcell.adapters.langchain_messages import tool_end_of
@@ -38,7 +38,7 @@ class Call:
         hosted: Of a model, the tools that its provider runs.
         structured: Of a model, whether it was asked for an object, by way of a tool that nobody runs.
         models: Of the outermost, how many models were asked.
-        spoke: Of the outermost, whether a model of its own wrote something that may be the answer.
+        said: Of the outermost, what models of its own wrote that may be the answer.
         inside: Of a tool, what makes its own code a part of it.
         asked: Of a tool, the id that the model gave the call; None when the user's own code called it.
     """
@@ -54,7 +54,7 @@ class Call:
     hosted: HostedTools | None = None
     structured: bool = False
     models: int = 0
-    spoke: bool = False
+    said: list[str] = field(default_factory=list)
     inside: FrameworkCall | None = None
     asked: str | None = None
 
@@ -85,6 +85,7 @@ class Calls:
         self.open: dict[UUID, Call] = {}
         self._keys: dict[tuple[str, str], str] = {}  # of tool calls, by agent and id
         self._owners: dict[str, str] = {}  # agents by the id of a call, the first that used it
+        self._own: dict[tuple[str, str], str] = {}  # of tool calls, by turn and the key that they have in their agent
 
     def begin(self, run_id: UUID, parent_run_id: UUID | None, name: str, metadata: Mapping[str, Any] | None) -> Call | None:
         """A call begins; None for one that is known: whoever gave the handler twice is told once."""
@@ -99,11 +100,21 @@ class Calls:
         self.open[run_id] = call
         return call
 
+    def enter_agent(self, call: Call, name: str) -> bool:
+        """Whether a tool waits for what an outermost call gives, and it is a sub-agent there: another framework's, or the user's own."""
+        around = self.ledger.call_here() if call.parent is None else None
+        if around is not None:
+            call.turn.start_agent(call.key, name, around=around)
+            call.agent = call.key
+        return around is not None
+
     def end_turn(self, call: Call, error: BaseException | None) -> None:
         """An outermost call is over, and with it whatever LangChain has not ended in it."""
         call.turn.close(error)
         for run_id in [run_id for run_id, one in self.open.items() if one.turn is call.turn]:
             del self.open[run_id]
+        for place in [place for place in self._own if place[0] == call.turn.key]:
+            del self._own[place]
 
     def become_agent(self, call: Call) -> None:
         """A call turns out to be a graph inside another call: a sub-agent, if it is not known as one."""
@@ -132,23 +143,25 @@ class Calls:
             call.asked = asked
             outer, call.key = (
                 call.tool,
-                (self.key_of(call.agent, asked) if asked else self.ledger.asked(name, arguments)) or call.key,
+                (self.key_of(call, asked) if asked else self.ledger.asked(name, arguments)) or call.key,
             )
             call.turn.start_tool(call.key, name, arguments, agent=call.agent, inside=outer)
             call.tool = call.key
             call.inside = call.turn.enter_tool(call.key)  # the tool runs in a copy of this context
 
-    def ask_tool(self, agent: str, asked: str) -> str:
-        """What the ledger shall know a call by that a model of this agent asks for.
+    def ask_tool(self, call: Call, asked: str) -> str:
+        """What the ledger shall know a tool call by that this model asks for.
 
         Small models and scripted ones number their calls, so agents that work at the same time may use one id for two calls.
         """
-        taken = self._owners.setdefault(asked, agent) != agent
-        return self._keys.setdefault((agent, asked), f"{agent}/{asked}" if taken else asked)
+        taken = self._owners.setdefault(asked, call.agent) != call.agent
+        key = self._keys.setdefault((call.agent, asked), f"{call.agent}/{asked}" if taken else asked)
+        return self._own.setdefault((call.turn.key, key), call.turn.own_key(key))
 
-    def key_of(self, agent: str, asked: str) -> str:
-        """What the ledger knows a call by that runs in this agent, or is over."""
-        return self._keys.get((agent, asked), asked)
+    def key_of(self, call: Call, asked: str) -> str:
+        """What the ledger knows a tool call by that runs where `call` does, or is over."""
+        key = self._keys.get((call.agent, asked), asked)
+        return self._own.get((call.turn.key, key), key)
 
     def end_tool(self, run_id: UUID, output: Any, error: BaseException | None = None) -> None:
         """A tool is over, or waits on the person: LangGraph says so by an error."""

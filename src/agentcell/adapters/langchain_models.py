@@ -18,7 +18,7 @@ from agentcell.adapters.langchain_messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
     from agentcell.adapters.langchain_calls import Call
@@ -50,8 +50,10 @@ class ModelCallbacks(Callbacks):
                 return
             call.root.models += 1
             call.structured = bool((more.get("options") or {}).get("ls_structured_output_format"))
-            if call.tool is not None:  # a model that a tool asks speaks to that tool
-                call.turn.start_agent(call.key, call.name, agent=call.agent, inside=call.tool)
+            inner = _inner_name(told, more.get("tags"))
+            # A model that a tool asks speaks to that tool.
+            if not self.calls.enter_agent(call, inner or call.name) and (inner or call.tool is not None):
+                call.turn.start_agent(call.key, inner or call.name, agent=call.agent, inside=call.tool)
                 call.agent = call.key
             call.hosted = HostedTools(call.turn, call.key, call.agent)
             provider = told.get("ls_provider")
@@ -82,7 +84,7 @@ class ModelCallbacks(Callbacks):
             if message is None:  # a model that only goes on with a text
                 text = text_of(generation, "text")
                 call.turn.end_model(call.key, text=text, tool_calls=0)
-                call.root.spoke |= bool(text and not call.agent)
+                self._note_answer(call, text)
             else:
                 self._end_model(call, message)
             self._leave_model(call)
@@ -110,7 +112,7 @@ class ModelCallbacks(Callbacks):
         spoken, asked = spoken_of(message), field(message, "tool_calls") or []
         turn.reconcile(call.key, text=spoken.text, thinking=spoken.thinking)  # it spoke before it asked
         for number, one in enumerate(asked):
-            key = self.calls.ask_tool(call.agent, one.get("id") or f"{call.key}:{number}")
+            key = self.calls.ask_tool(call, one.get("id") or f"{call.key}:{number}")
             turn.ask_tool(key, one["name"], one.get("args"), agent=call.agent, model=call.key)
             if call.structured:
                 turn.end_tool(key, result=one.get("args"))
@@ -128,7 +130,12 @@ class ModelCallbacks(Callbacks):
             response_id=response_id_of(message),
             tool_calls=len(asked),
         )
-        call.root.spoke |= bool(spoken.text and not asked and not call.agent)
+        if not asked:
+            self._note_answer(call, spoken.text)
+
+    def _note_answer(self, call: Call, text: str) -> None:
+        if text and not call.agent:
+            call.root.said.append(text)
 
     def _leave_model(self, call: Call, error: BaseException | None = None) -> None:
         if call.agent == call.key:
@@ -142,3 +149,12 @@ def _first(generations: Any) -> Any:
     while isinstance(generations, list | tuple):
         generations = generations[0] if generations else None
     return generations
+
+
+def _inner_name(metadata: Mapping[str, Any], tags: Sequence[str] | None) -> str:
+    """What a model call is called that is marked as one inside the agent, which nobody is to read; "" for any other.
+
+    LangChain's middleware marks its own calls (`lc_source`, as in "summarization"), and people mark theirs with a tag.
+    """
+    marked = "lc_internal_call" in metadata or not {"nostream", "langsmith:nostream"}.isdisjoint(tags or ())
+    return text_of(metadata, "lc_source") or (text_of(metadata, "langgraph_node") or "Model" if marked else "")

@@ -32,7 +32,7 @@ from agentcell.events import (
     TurnEnded,
     Usage,
 )
-from agentcell.tool_call import FrameworkCall, is_interruption, payload_of
+from agentcell.tool_call import FrameworkCall, call_around, is_interruption, payload_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -106,6 +106,11 @@ class Ledger:
             ]
             return next((key for key, call in calls if call.arguments == arguments), calls[0][0] if calls else None)
 
+    def call_here(self) -> str | None:
+        """The run's id of the tool call that this code is in, which may be of another framework, or of the user's own code."""
+        call_id = call_around(self.run)
+        return None if call_id is None or self.run.is_over(call_id) else call_id
+
     def close(self, error: BaseException | None = None) -> None:
         """The run's block is left: whatever still goes on is over with it."""
         for turn in tuple(self._turns.values()):
@@ -154,16 +159,19 @@ class Turn:
 
     # Sub-agents
 
-    def start_agent(self, key: str, name: str, *, agent: str = "", inside: str | None = None, speaks: bool = False) -> None:
+    def start_agent(
+        self, key: str, name: str, *, agent: str = "", inside: str | None = None, around: str | None = None, speaks: bool = False
+    ) -> None:
         """A sub-agent takes over, called by `agent`, or inside the tool call with the key `inside`; one that waited goes on.
 
-        One that `speaks` was handed the conversation: what it writes is the answer, and not meant for another agent.
+        `around` is the run's id of a call inside which a whole turn runs, whoever runs that call: `Ledger.call_here`. One that
+        `speaks` was handed the conversation: what it writes is the answer, and not meant for another agent.
         """
         with self._ledger.lock:
             if key in self._open_agents:
                 return
             tool = self._ledger.tools.get(inside) if inside else None
-            parent = tool.call_id if tool is not None else self._agents.get(agent)
+            parent = tool.call_id if tool is not None else around or self._agents.get(agent)
             self._open_agents[key] = agent
             if speaks and (not agent or agent in self._speakers):
                 self._speakers.add(key)
