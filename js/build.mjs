@@ -27,7 +27,7 @@ for (const [name, entry] of [
   const { code } = transformSync(bundle.outputFiles[0].text, {
     loader: name.endsWith("css") ? "css" : "js",
     charset: "utf8",
-    banner: "/* Built from js/src; change it there. */",
+    banner: "/* Built from js/src. */",
   });
   // No string in the sources runs over a line, so white space at the beginning of a line is indentation. Nearly all stands inside
   // one rule or in a class: that level is left out. A rule of the style sheet stands in a line, and so does a block of one statement.

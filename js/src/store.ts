@@ -19,8 +19,6 @@ const LAST_RETRY = 30_000;
 export interface Drawn {
   update(change: Change | null): void;
   tick(): void;
-  /** Whether the host says that no kernel is behind it. */
-  readonly cut: boolean;
 }
 
 /** Which rows are drawn: the live window, all, those worth keeping in sight when the block folds by itself, or none. */
@@ -42,6 +40,7 @@ export class Store {
   #heard = now();
   #checked = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
+  #cutOff = false;
   #writing = false;
   #stale = false;
   #newest = 0; // the highest seq that Python spoke of
@@ -53,6 +52,7 @@ export class Store {
     this.#read();
     this.#listeners = [
       ["msg:custom", (message: Message) => this.#receive(message)],
+      ["comm_live_update", () => this.cutOff()],
       ...VIEW_KEYS.map((key): [string, Listener] => [`change:${key}`, () => this.#changed()]),
     ];
     for (const [event, callback] of this.#listeners) model.on(event, callback);
@@ -69,7 +69,6 @@ export class Store {
   add(drawn: Drawn): void {
     this.#drawn.add(drawn);
     this.#schedule();
-    this.#look();
   }
 
   remove(drawn: Drawn): void {
@@ -119,6 +118,12 @@ export class Store {
     this.#draw(NO_CHANGE);
   }
 
+  /** The host says that no kernel is behind the model: it was restarted, or the model was made from a file. */
+  cutOff(): void {
+    this.#cutOff = true;
+    this.#look();
+  }
+
   send(act: Act): void {
     sendAction(this.model, act);
   }
@@ -148,6 +153,7 @@ export class Store {
 
   #hear(): void {
     this.#heard = now();
+    this.#cutOff = false;
   }
 
   #beat(elapsed: number): void {
@@ -246,8 +252,7 @@ export class Store {
   /** Finds out whether the kernel is lost; true when that is news. */
   #judge(): boolean {
     const silent = this.clock.running && now() - this.#heard > SILENCE;
-    const cut = [...this.#drawn].some((drawn) => drawn.cut);
-    const lost = this.#underWay && (cut || silent || kernelGone(this.model));
+    const lost = this.#underWay && (this.#cutOff || silent || kernelGone(this.model));
     const news = lost !== this.lost;
     this.lost = lost;
     return news;

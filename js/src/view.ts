@@ -69,6 +69,7 @@ export class CellView implements Drawn {
     this.update(null);
     place.append(this.#root);
     store.add(this);
+    if (place.closest(".jupyter-widgets-disconnected")) store.cutOff(); // as ipywidgets marks it
     store.send({ type: "hello", view: this.#id });
   }
 
@@ -98,11 +99,6 @@ export class CellView implements Drawn {
     if (view.trace === this.#placed) return;
     this.#placed = view.trace;
     this.#trace.innerHTML = this.#store.reader.trace || view.trace; // made safe by Python
-  }
-
-  /** ipywidgets marks a view so when its kernel was restarted, or when it was made from a file. */
-  get cut(): boolean {
-    return this.#root.closest(".jupyter-widgets-disconnected") !== null;
   }
 
   tick(): void {

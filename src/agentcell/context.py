@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from agentcell.run import Run
 
@@ -71,6 +72,15 @@ class Block:
         # In another context than the one that was entered, as a generator may be, there may be nothing to clear away.
         if _block.get() is self:
             _block.set(Block.here())
+
+    @contextmanager
+    def around_here(self) -> Iterator[None]:
+        """Inside, this block is around the code that runs, which is in a thread that nobody told."""
+        token = _block.set(self)
+        try:
+            yield
+        finally:
+            _block.reset(token)
 
     @classmethod
     def disown_all(cls) -> None:

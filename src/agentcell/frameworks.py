@@ -45,6 +45,12 @@ class Frameworks:
         with self._adapting:
             return any(kind.__module__.rpartition(".")[2].startswith(name) for kind in self._adapters)
 
+    def call_by_framework(self: Self) -> str | None:
+        """The id of the tool call that this code is in, where one of our adapters knows it from its framework."""
+        with self._adapting:
+            asked = [getattr(adapter, "call_here", None) for adapter in self._adapters.values()]
+        return next(filter(None, (call_here() for call_here in asked if call_here is not None)), None)
+
     def mcp_progress(self: Self) -> Callable[[float, float | None, str | None], Awaitable[None]]:
         """What an MCP server says of its progress: `await client.call_tool(…, progress_callback=run.mcp_progress())`.
 

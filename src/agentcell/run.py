@@ -211,7 +211,7 @@ class Run(Asking, Readings, Frameworks):
         if call_id is None:
             with self.lock:
                 call_id = self._running.here()
-        return call_id
+        return call_id or self.call_by_framework()
 
     def progress(self, payload: Any) -> None:
         """Reports that the tool goes on that runs this code, or the only one that runs: a text, or a mapping whose `message` is one."""

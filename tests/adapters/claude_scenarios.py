@@ -1,7 +1,7 @@
 """What Claude's agents do, as the messages of their command line: played to the SDK's own parser, or to classes of the same names.
 
 A module that imports these tests gives the fixture `play`: `await play(run, script)` reads a script's messages, through `run.stream`
-unless the run is None, and returns their classes' names.
+unless the run is None, and returns their classes' names. An event in a script is waited for, an exception is raised.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 
 import pytest
 
+import agentcell
 from adapters.beside import watch_beside
 from agentcell.events import AgentStarted, LimitReached, ModelEnded, ModelStarted, TextDelta, ThinkingEnded, ToolEnded, Usage
 
@@ -91,8 +92,15 @@ TWO_TOOLS = [
 ]
 
 
-def hear(play, script):
-    return asyncio.run(watch_beside(lambda run: play(run, script), auto=False))
+def hear(play, script, **more):
+    return asyncio.run(watch_beside(lambda run: play(run, script, **more), auto=False))
+
+
+def watch(run, source, times):
+    """A stream that the run was asked to watch so often."""
+    for _ in range(times):
+        source = run.stream(source)
+    return source
 
 
 def rows(run):
@@ -239,3 +247,83 @@ def test_messages_without_a_name_for_them_pass(play):
     run = hear(play, [INIT, limit, hook, assistant("m1", text("Hi.")), end("Hi."), reset])
     assert run.answer_text == "Hi."
     assert run.unknown_events == {}
+
+
+def test_a_stream_that_is_watched_twice_is_told_once(play):
+    run = hear(play, TWO_TOOLS, times=2)
+    assert (run.answer_text, run.usage, len(run.steps)) == ("It is done.", Usage(48, 18, 8), 4)
+
+
+def test_a_stream_that_breaks_off_by_an_error_fails_what_was_open_and_reaches_the_user(play):
+    run = hear(play, [INIT, assistant("m1", use(1, "Bash", command="ls")), ConnectionError("the program is gone")])
+    assert "the program is gone" in str(run.raised)
+    assert rows(run)[0] == ("Bash", "cancelled", None)
+    assert [event.outcome for event in of(run, ModelEnded)] == ["failed"]
+
+
+def test_two_queries_in_a_row_are_two_turns_of_one_run(play):
+    async def scenario(run):
+        return [await play(run, TWO_TOOLS) for _ in range(2)]
+
+    run = asyncio.run(watch_beside(scenario, auto=False))
+    assert run.answer_text == "It is done.\n\nIt is done."
+    assert [row[:2] for row in rows(run)].count(("Read", "done")) == 2
+
+
+def test_two_runs_side_by_side_hear_each_its_own(play):
+    async def one(words, *, after, told):
+        with agentcell.watch(display=False) as run:
+            script = [
+                INIT,
+                assistant("m1", use(1, "Read", file_path=words)),
+                after,
+                result_of(1, words),
+                assistant("m2", text(words)),
+            ]
+            told.set()
+            await play(run, [*script, end(words)])
+        return run
+
+    async def both():
+        first, second = asyncio.Event(), asyncio.Event()
+        return await asyncio.gather(one("One.", after=second, told=first), one("Two.", after=first, told=second))
+
+    for words, run in zip(("One.", "Two."), asyncio.run(both()), strict=True):
+        assert (run.answer_text, [step.arguments for step in run.steps]) == (words, [{"file_path": words}])
+
+
+HANGING = [INIT, assistant("m1", use(1, "Bash", command="sleep 9"))]
+
+
+def test_a_tool_that_hangs_is_cancelled_with_its_task(play):
+    async def scenario(run):
+        task = asyncio.ensure_future(play(run, [*HANGING, asyncio.Event()]))
+        while run is not None and not run.steps:  # noqa: ASYNC110 - the SDK hands messages on in its own time
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run = asyncio.run(watch_beside(scenario, auto=False))
+    assert rows(run)[0] == ("Bash", "cancelled", None)
+    assert all(event.outcome == "cancelled" for event in of(run, ToolEnded))
+
+
+def test_a_run_that_is_stopped_ends_at_the_next_message(play):
+    async def scenario():
+        goes_on = asyncio.Event()
+        with agentcell.watch(display=False, auto=False) as run:
+            task = asyncio.ensure_future(
+                play(run, [*HANGING, goes_on, result_of(1, "x"), assistant("m2", text("never")), end("never")])
+            )
+            while not run.steps:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            run.stop()
+            goes_on.set()
+            await task
+        return run
+
+    run = asyncio.run(scenario())
+    assert (run.outcome, run.answer_text) == ("cancelled", "")
+    assert rows(run)[0][0] == "Bash"
+    assert all(state != "running" for _, state, _ in rows(run))

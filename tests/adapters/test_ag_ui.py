@@ -111,6 +111,22 @@ def test_a_remote_agents_events_become_a_run_in_whatever_form_they_come(form):
     assert len({event.model_call_id for event in of(run, ModelStarted)}) == 2
 
 
+@pytest.mark.parametrize("form", [list, as_objects, as_lines, as_bytes])
+def test_an_async_stream_of_them_is_read_the_same_way(form):
+    async def arriving():
+        for event in form(forecast()):
+            yield event
+
+    async def reading():
+        with agentcell.watch("hi", display=False) as run:
+            await run.consume(arriving())
+        return run
+
+    run = asyncio.run(reading())
+    assert shape(run) == shape(import_run(forecast()))
+    assert run.faults == run.unknown_events == {}
+
+
 def test_that_the_arguments_are_complete_is_not_the_end_of_the_call():
     states = {}
     with agentcell.watch("hi", display=False) as run:
@@ -202,6 +218,81 @@ def test_a_remote_agent_that_is_stopped_leaves_nothing_running():
 def test_a_stream_that_breaks_off_is_no_good_end():
     run = import_run([START, *list(text("m", "Oslo "))[:2]])
     assert [event.outcome for event in of(run, ModelEnded)] == ["cancelled"]
+
+
+def test_a_run_that_is_stopped_reads_no_further_and_closes_the_stream():
+    closed = []
+
+    def events():
+        try:
+            yield from [START, *call("weather", "w", "{}")]
+            run.stop()
+            yield result("w", "7")
+            pytest.fail("it read on")
+        finally:
+            closed.append(True)
+
+    with agentcell.watch("hi", display=False) as run:
+        for _ in run.stream(events()):
+            pass
+    assert closed == [True]
+    assert run.outcome == "cancelled"
+    assert run.faults == {}
+    assert all(step.state != "running" for step in run.steps)
+
+
+def test_a_sub_agent_that_was_suspended_goes_on_as_the_same():
+    by = {"subagentRunId": "s"}
+    start = {"type": "SUBAGENT_STARTED", "name": "Expert", **by}
+    asked = {"type": "interrupt", "interrupts": [{"id": "i", "reason": "input_required", "message": "Which one?"}]}
+    first = [START, start, *text("m", "Wait.", **by), {"type": "SUBAGENT_FINISHED", "outcome": {"type": "suspended"}, **by},
+             {**FINISH, "outcome": asked}]  # fmt: skip
+    second = [{**START, "runId": "r2"}, start, {"type": "SUBAGENT_FINISHED", **by}, {**FINISH, "runId": "r2"}]
+    with agentcell.watch("hi", display=False) as run:
+        for events in (first, second):
+            for _ in run.stream(iter(events)):
+                pass
+    assert [event.name for event in of(run, AgentStarted)] == ["Expert"]
+    assert (len(of(run, PauseRequested)), len(of(run, PauseResumed))) == (1, 1)
+    assert [step.state for step in run.steps if step.kind == "agent"] == ["done"]
+
+
+def test_the_events_of_the_version_before_are_read_too():
+    run = import_run(
+        [
+            {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+            {"type": "THINKING_START"},
+            {"type": "THINKING_TEXT_MESSAGE_START"},
+            {"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": "Let me see."},
+            {"type": "THINKING_TEXT_MESSAGE_END"},
+            {"type": "THINKING_END"},
+            *text("m", "Mild."),
+            {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+        ]
+    )
+    assert [step.content for step in run.steps] == ["Let me see."]
+    assert run.answer_text == "Mild."
+
+
+def test_two_remote_agents_at_once_are_told_to_the_run_that_reads_each():
+    def one(name):
+        start, finish = {**START, "runId": name, "threadId": name}, {**FINISH, "runId": name, "threadId": name}
+        return [start, *call("weather", f"{name}w", "{}"), result(f"{name}w", name), *text(f"{name}m", f"{name}."), finish]
+
+    with agentcell.watch("a", display=False) as a, agentcell.watch("b", display=False) as b:
+        for _ in zip(a.stream(iter(one("a"))), b.stream(iter(one("b"))), strict=True):
+            pass
+    for run, name in ((a, "a"), (b, "b")):
+        assert rows(run) == [("weather", "done", name)]
+        assert run.answer_text == f"{name}."
+
+
+def test_a_stream_that_is_given_to_the_run_twice_is_told_once():
+    with agentcell.watch("hi", display=False) as run:
+        for _ in run.stream(run.stream(iter(forecast()))):
+            pass
+    assert run.answer_text == "Oslo is mild."
+    assert run.usage == Usage(20, 10, 5, 0, 4)
 
 
 SNAPSHOT = {
@@ -322,9 +413,22 @@ def test_a_run_goes_out_as_valid_events_and_comes_back_the_same(name):
     events = list(run.to_ag_ui())
     assert json.loads(json.dumps(events)) == events
     assert [one.model_dump(by_alias=True, mode="json", exclude_unset=True) for one in checked(events)] == events
+    assert [event["timestamp"] for event in events] == sorted(event["timestamp"] for event in events)
+    assert events[0]["timestamp"] == int(run.events[0].started_at * 1000)
     again = import_run(events)
     assert shape(again)[:3] == shape(run)[:3]
     assert list(again.to_ag_ui())[1:-1]
+
+
+def test_a_run_that_ends_while_it_waits_goes_out_as_an_interrupt_and_comes_back_as_a_pause():
+    run = watched(deleter())
+    *_, last = run.to_ag_ui()
+    (interrupt,) = last["outcome"]["interrupts"]
+    assert (interrupt["reason"], interrupt["message"], interrupt["toolCallId"]) == ("tool_call", "Run delete?", "d")
+    again = import_run(list(run.to_ag_ui()))
+    assert rows(again) == rows(run)
+    assert [(event.question, event.call_id) for event in of(again, PauseRequested)] == [("Run delete?", "d")]
+    assert of(again, PauseResumed) == []
 
 
 def test_a_failed_run_goes_out_as_an_error():
@@ -374,6 +478,21 @@ def test_pydantic_ais_own_bridge_is_read_in_process():
     assert [(name, state) for name, state, _ in rows(run)] == [("weather", "done"), ("traffic", "done")]
     assert run.answer_text == "Oslo is mild."
     assert [step.content for step in run.steps if not step.tool] == ["Let me see."]
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_an_agent_of_this_process_that_is_heard_anyway_is_told_once(encoded):
+    async def agent():
+        with agentcell.watch("hi", display=False) as run:
+            bridge = remote(forecaster())
+            events = bridge.run_stream()
+            await run.consume(bridge.encode_stream(events) if encoded else events)
+        return run
+
+    run = asyncio.run(agent())
+    assert [(name, state) for name, state, _ in rows(run)] == [("weather", "done"), ("traffic", "failed")]
+    assert run.answer_text == "Oslo is mild."
+    assert len(of(run, ModelEnded)) == 2
 
 
 class Answering(http.server.BaseHTTPRequestHandler):

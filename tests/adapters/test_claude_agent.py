@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import make_dataclass
 
 import pytest
 
 from adapters.claude_scenarios import *  # noqa: F403 - the tests
+from adapters.claude_scenarios import watch
 
 NOTHING = None
 BLOCKS = {
@@ -71,10 +73,14 @@ def parse(data):
 def play():
     async def messages(script):
         for data in script:
-            yield parse(data)
+            if isinstance(data, Exception):
+                raise data
+            if isinstance(data, asyncio.Event):
+                await data.wait()
+            else:
+                yield parse(data)
 
-    async def read(run, script):
-        source = messages(script)
-        return [type(one).__name__ async for one in (source if run is None else run.stream(source))]
+    async def read(run, script, times=1):
+        return [type(one).__name__ async for one in (messages(script) if run is None else watch(run, messages(script), times))]
 
     return read

@@ -1,4 +1,4 @@
-"""What only late releases of DSPy have: agents that ask for several tools at once, models' own reasoning, code run here; and with another framework."""
+"""DSPy beside another framework, and what only its late releases have: several tools asked for at once, models' own reasoning, code."""
 
 import json
 

@@ -33,7 +33,6 @@ from adapters.llama_index_agents import (
     rows,
     says,
     streamed,
-    streamed_by_events,
     watched,
     weather,
 )
@@ -42,8 +41,6 @@ from agentcell.events import ModelEnded, PauseRequested, PauseResumed, ToolEnded
 
 # Its own agents look at their own fields in a way that pydantic is about to drop.
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecationWarning")
-
-STREAMED = [(way, auto) for way, auto in WAYS if way in (streamed, streamed_by_events)]
 
 
 def pauses(run):
@@ -396,6 +393,23 @@ def test_a_run_that_is_asked_to_stop_stops_the_agent_at_its_next_step(place, way
     assert ran == {"tool": ["model", "weather"], "model": ["model"], "token": ["model", "weather", "model"]}[place]
     assert rows(run) == ([("weather", "done", "7")] if "weather" in ran else [])
     assert run.answer_text == ("0 1 2 " if place == "token" else "")
+
+
+def test_stop_in_an_agent_that_a_tool_asks_ends_both():
+    def agent(run):
+        async def deep() -> str:
+            """Stops."""
+            run.stop()
+            run.raise_if_stopping()
+
+        async def expert() -> str:
+            """Asks another agent."""
+            return str(await agent_of(lambda messages: [call("deep", "y")], deep, name="expert").run("hi"))
+
+        return agent_of(lambda messages: [call("expert", "x")], expert).run("hi")
+
+    run = stopped(agent, streamed)
+    assert rows(run) == [("expert", "cancelled", None), ("deep", "cancelled", None)]
 
 
 # Hooks

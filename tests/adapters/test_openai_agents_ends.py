@@ -10,6 +10,7 @@ import agents
 import openai
 import pytest
 from agents import Agent, GuardrailFunctionOutput, OpenAIResponsesModel, Runner, function_tool, input_guardrail, output_guardrail
+from agents.run_config import RunConfig
 from agents.testing import ModelStep, assistant_message
 
 import agentcell
@@ -29,7 +30,7 @@ from adapters.openai_agents_scripts import (
     two_tools,
     weather,
 )
-from agentcell.events import AgentEnded, ModelEnded, ModelStarted, TextDelta, ToolEnded
+from agentcell.events import AgentEnded, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolProgressed
 from agentcell.testing import ReplayServer
 
 HEARD = pytest.mark.parametrize("way", ["by itself", "streamed", "all"])
@@ -215,3 +216,51 @@ def test_an_error_of_a_model_inside_a_tool_is_that_tools_end(way):
     run = asyncio.run(hear(way, team))
     assert [row for row in rows(run) if row[0] in ("ask", "Expert")] == [("ask", "failed", None), ("Expert", "failed", 0)]
     assert run.answer_text == "I do not know."
+
+
+@pytest.mark.parametrize("kind", ["async", "sync"])
+def test_progress_of_tools_side_by_side_stands_in_the_row_of_each(kind):
+    meeting = threading.Barrier(2, timeout=30)
+
+    async def meet(city):
+        await asyncio.to_thread(meeting.wait)
+        agentcell.current_run().progress(f"{city} is near")
+        await asyncio.to_thread(meeting.wait)
+        return city
+
+    def meet_in_threads(city):
+        meeting.wait()
+        agentcell.current_run().progress(f"{city} is near")
+        meeting.wait()
+        return city
+
+    with agentcell.watch(display=False) as run:
+        if kind == "async":
+
+            @function_tool
+            async def go(city: str) -> str:
+                return await meet(city)
+
+        else:
+
+            @function_tool
+            def go(city: str) -> str:
+                return meet_in_threads(city)
+
+        asked = [call("go", 1, city="Oslo"), call("go", 2, city="Rome")]
+        asyncio.run(ask(run, "by itself", make(asked, [assistant_message("Done.")], tools=[go])))
+    told = {event.call_id: event.payload for event in of(run, ToolProgressed)}
+    assert told == {"c1": {"message": "Oslo is near"}, "c2": {"message": "Rome is near"}}
+
+
+def test_progress_of_a_tool_of_an_agent_in_a_tool_stands_in_its_row():
+    @function_tool
+    async def look(city: str) -> str:
+        agentcell.current_run().progress("I look")
+        return city
+
+    with agentcell.watch(display=False) as run:
+        expert = Agent("Expert", model=script([call("look", 7, city="Rome")], [assistant_message("Mild.")]), tools=[look])
+        team = make([call("ask", 1, input="?")], [assistant_message("Done.")], tools=[expert.as_tool("ask", "asks")])
+        asyncio.run(ask(run, "by itself", team, run_config=RunConfig(tracing_disabled=True)))
+    assert [event.call_id for event in of(run, ToolProgressed)] == ["c7"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import nbformat
 from nbformat import NotebookNode
@@ -25,7 +25,7 @@ except ModuleNotFoundError:  # conftest.py sees it too, and no test runs
     expect = sync_playwright = None
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Error, JSHandle, Locator, Page, Route
+    from playwright.sync_api import BrowserContext, Error, JSHandle, Locator, Page
 
 SECONDS = 30
 """How long anything in a page may take before a test gives up; two cores that others use too are slow."""
@@ -57,6 +57,13 @@ def browser() -> Iterator[BrowserContext]:
         chromium.close()
 
 
+class Kind(NamedTuple):
+    """What makes one page of JupyterLab as good as another."""
+
+    kernel: bool
+    theme: str
+
+
 @dataclass
 class Lab:
     """A JupyterLab, and a Notebook 7 beside it: one server and one browser, and as many pages as a test opens.
@@ -72,6 +79,7 @@ class Lab:
     context: BrowserContext
     pages: list[NotebookPage] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    _idle: dict[Kind, Page] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def open(
@@ -82,8 +90,11 @@ class Lab:
         theme: Literal["light", "dark"] = "light",
         host: Literal["lab", "notebook"] = "lab",
         busy: bool = False,
+        anew: bool = False,
     ) -> NotebookPage:
-        """Opens a notebook in a page of its own, and returns when it can be used.
+        """Opens a notebook in a page that shows no other one, and returns when it can be used.
+
+        Loading JupyterLab takes seconds, so a page that an earlier test is done with, its notebook and its kernel gone, is taken again.
 
         Args:
             what: A notebook, which is written into a new folder; or the path of one that lies below the server's root. Opening one
@@ -92,6 +103,8 @@ class Lab:
             theme: What the browser asks pages to look like.
             host: Whether JupyterLab or Notebook 7 shows it.
             busy: Whether its kernel is at work already, and cannot say that it is there.
+            anew: Whether the page must be for this notebook alone, from its loading to its end, because a test loads it again or
+                changes it for good.
         """
         if isinstance(what, Path):
             path = what
@@ -99,24 +112,33 @@ class Lab:
             path = self.server.root / f"{next(self._numbers)}" / "run.ipynb"
             path.parent.mkdir()
             nbformat.write(what, path)
-        page = self.context.new_page()
-        page.emulate_media(color_scheme=theme)
-        page.on("pageerror", lambda error: self._hear(error, kernel=kernel))
-        page.on("request", lambda request: self.look_at(request.url))
-        if not kernel:
-            page.route("**/lab/workspaces/**", _start_no_kernel)
-        # A workspace for each page: a second page in one and the same would be sent to another address.
-        place = f"lab/workspaces/{next(self._numbers)}/tree" if host == "lab" else "notebooks"
-        page.goto(f"{self.server.url}/{place}/{path.relative_to(self.server.root)}")
+        kind = None if anew or host == "notebook" else Kind(kernel, theme)
+        file = path.relative_to(self.server.root)
+        page = self._idle.pop(kind, None) if kind else None
+        if page:
+            page.evaluate("(path) => lab.open(path)", str(file))
+        else:
+            page = self.context.new_page()
+            page.emulate_media(color_scheme=theme)
+            page.on("pageerror", lambda error: self._hear(error, kernel=kernel))
+            page.on("request", lambda request: self.look_at(request.url))
+            if not kernel:
+                page.add_init_script("lab.startNoKernel()")
+            # A workspace for each page: a second page in one and the same would be sent to another address.
+            place = f"lab/workspaces/{next(self._numbers)}/tree" if host == "lab" else "notebooks"
+            page.goto(f"{self.server.url}/{place}/{file}")
         page.wait_for_function("(open) => lab[open]()", arg="isOpen" if kernel and not busy else "isShown")
-        opened = NotebookPage(lab=self, page=page, path=path)
+        opened = NotebookPage(lab=self, page=page, path=path, kind=kind)
         self.pages.append(opened)
         return opened
 
     def close_pages(self) -> None:
-        """Closes every page and ends every kernel."""
+        """Closes every notebook and ends every kernel."""
         for page in self.pages:
-            page.page.close()
+            if page.kind and page.kind not in self._idle and page.page.evaluate("() => lab.leave()"):
+                self._idle[page.kind] = page.page
+            else:
+                page.page.close()
         self.pages.clear()
         self.server.end_kernels()
 
@@ -145,11 +167,13 @@ class NotebookPage:
         lab: Where it is open.
         page: Playwright's page.
         path: The notebook's file; its folder is the kernel's working directory.
+        kind: Of which kind the page is; None if it is for this notebook alone.
     """
 
     lab: Lab
     page: Page
     path: Path
+    kind: Kind | None
 
     def start(self, cell: int) -> None:
         """Begins to run a cell."""
@@ -250,12 +274,3 @@ class NotebookPage:
     def wait(self, condition: str, argument: Any = None) -> None:
         """Waits until a JavaScript function of the argument returns something true."""
         self.page.wait_for_function(condition, arg=argument)
-
-
-def _start_no_kernel(route: Route) -> None:
-    """Serves JupyterLab's page with the option that LabConfig.notebook_starts_kernel sets for a whole server."""
-    answer = route.fetch()
-    before = '"notebookStartsKernel": true'
-    html = answer.text()
-    assert before in html, "JupyterLab says elsewhere now whether a notebook starts a kernel"
-    route.fulfill(response=answer, body=html.replace(before, '"notebookStartsKernel": false'))

@@ -6,6 +6,32 @@ window.lab = {
     return app && [...app.shell.widgets("main")].find((widget) => widget.context && widget.content?.widgets);
   },
 
+  /** Opens a notebook in the place of all that is open. */
+  async open(path) {
+    const app = window.jupyterapp;
+    const opened = await app.commands.execute("docmanager:open", { path });
+    for (const widget of [...app.shell.widgets("main")]) if (widget !== opened) widget.dispose();
+  },
+
+  /** Closes the notebook, saved or not; false when that does not make the page as good as new. */
+  leave() {
+    if (document.querySelector(".jp-Dialog")) return false;
+    for (const widget of [...window.jupyterapp.shell.widgets("main")]) widget.dispose();
+    Object.assign(lab, { done: {}, heard: [], places: [], followed: [] });
+    return true;
+  },
+
+  /** Has JupyterLab, which is about to be loaded, open notebooks without a kernel, as where nobody can run them. */
+  startNoKernel() {
+    const before = '"notebookStartsKernel": true';
+    new MutationObserver((_, observer) => {
+      const settings = document.getElementById("jupyter-config-data");
+      if (!settings?.textContent.includes(before)) return;
+      settings.textContent = settings.textContent.replace(before, '"notebookStartsKernel": false');
+      observer.disconnect();
+    }).observe(document, { childList: true, subtree: true });
+  },
+
   kernel() {
     return lab.panel()?.sessionContext.session?.kernel ?? null;
   },
@@ -36,6 +62,12 @@ window.lab = {
     window.jupyterapp.commands.execute("notebook:run-cell").finally(() => {
       lab.done[cell] = true;
     });
+  },
+
+  /** Whether nothing of a cell's outputs can be seen. */
+  isOutOfSight(cell) {
+    const { top } = lab.panel().content.widgets[cell].outputArea.node.getBoundingClientRect();
+    return top > window.innerHeight;
   },
 
   outputs(cell) {
@@ -83,13 +115,18 @@ window.lab = {
     return { models: Object.keys((await lab.widgetManager())._models).length, comms: lab.kernel()._comms.size };
   },
 
-  /** Takes one of the two roads to the kernel away: `comm` for one widget, `control` for all. */
+  /** Takes one of the two roads to the kernel away: `comm` for one widget, `control` for all of ours. */
   async close(road, id) {
     const refuse = () => {
       throw new Error(`the test has closed this road: ${road}`);
     };
     if (road === "comm") (await lab.model(id)).comm.send = refuse;
-    else lab.kernel().sendControlMessage = refuse;
+    else {
+      const kernel = lab.kernel();
+      const send = kernel.sendControlMessage.bind(kernel);
+      kernel.sendControlMessage = (message, ...how) =>
+        message.header.msg_type.startsWith("agentcell") ? refuse() : send(message, ...how);
+    }
   },
 
   heard: [],
@@ -103,11 +140,14 @@ window.lab = {
   },
 
   places: [],
+  followed: [],
 
   /** Keeps where the upper edges of elements are, in every frame in which they moved, in `places`; null for one that is missing. */
   follow(selectors) {
     lab.places = [];
+    lab.followed = selectors;
     const look = () => {
+      if (lab.followed !== selectors) return;
       const now = selectors.map((selector) => document.querySelector(selector)?.getBoundingClientRect().top ?? null);
       if (`${now}` !== `${lab.places.at(-1)}`) lab.places.push(now);
       requestAnimationFrame(look);

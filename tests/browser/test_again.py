@@ -63,7 +63,7 @@ def kept_by_scripts(page: NotebookPage) -> tuple[list[str], int]:
 
 
 def test_a_cell_that_is_run_fifty_times_holds_no_more_than_after_the_second_time(jupyterlab: Lab):
-    page = jupyterlab.open(notebook(COUNTS, RUN.format(number=2)))
+    page = jupyterlab.open(notebook(COUNTS, RUN.format(number=2)), anew=True)
     page.run(0, 1, 2, 2)
     twice, (_, listeners) = held(page), kept_by_scripts(page)
     assert {name: twice[name] for name in ("widgets", "comms", "runs", "page")} == ONE_RUN

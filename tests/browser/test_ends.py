@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from browser.kernels import Kernel
 from browser.lab import Lab, expect
 from browser.notebooks import notebook
 
@@ -79,8 +80,8 @@ async with agentcell.watch("It is interrupted while it awaits") as run:
 )
 
 
-def test_the_last_state_stays(jupyterlab: Lab):
-    page = jupyterlab.open(notebook(*(end.code for end in ENDS)))
+def test_the_last_state_stays(jupyterlab: Lab, kernel: Kernel):
+    page = jupyterlab.open(notebook(*(end.code for end in ENDS), kernel=kernel.name))
     page.run(0)
     for cell, end in enumerate(ENDS, start=1):
         page.start(cell)

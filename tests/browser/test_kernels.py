@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-import re
+from functools import partial
+from typing import Literal
 
 import pytest
 
-from browser.asking import AWAITS, BLOCKS, approve_and_stop
-from browser.kernels import KERNELS, Kernel
+from browser.asking import AWAITS, BLOCKS, STUCK, STUCK_AWAITS, approve_and_stop, press_twice
+from browser.kernels import Kernel
 from browser.lab import Lab, expect
 from browser.notebooks import notebook
 
 
-@pytest.mark.parametrize("code", [BLOCKS, AWAITS], ids=["blocks", "awaits"])
-def test_the_reader_answers_and_stops_while_the_cell_runs(jupyterlab: Lab, kernel: Kernel, code: str):
-    page = jupyterlab.open(notebook(code, kernel=kernel.name))
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_the_reader_answers_stops_and_interrupts_while_a_cell_runs(
+    jupyterlab: Lab, kernel: Kernel, host: Literal["lab", "notebook"]
+):
+    cells = [BLOCKS, AWAITS, STUCK, STUCK_AWAITS]
+    page = jupyterlab.open(notebook(*cells, kernel=kernel.name), host=host)
     page.run(0)
     assert page.evaluate("__import__('ipykernel').__version__") == kernel.release
-    page.start(1)
-    approve_and_stop(page.output(1), is_running=lambda: page.is_running(1), finish=lambda: page.finish(1))
-    assert page.evaluate("[run.outcome, list(run.opened.items())]") == ["cancelled", [[0, True]]]
-    [output] = page.save().cells[1].outputs  # no error: the block ends the stop quietly
-    assert set(output.data) == {"text/html", "text/plain"}
+    for cell, code in enumerate(cells, start=1):
+        page.start(cell)
+        act = approve_and_stop if code in (BLOCKS, AWAITS) else press_twice
+        act(page.output(cell), is_running=partial(page.is_running, cell), finish=partial(page.finish, cell))
+        opened = [[0, True]] if act is approve_and_stop else []
+        assert page.evaluate("[run.outcome, list(run.opened.items())]") == ["cancelled", opened]
+    saved = page.save().cells[1:]
+    # A stop is ended quietly by the block, and an interrupt is not.
+    assert [[output.get("ename") for output in cell.outputs] for cell in saved] == [
+        *([None], [None]),
+        *([None, "KeyboardInterrupt"], [None, "CancelledError"]),
+    ]
+    assert all(set(cell.outputs[0].data) == {"text/html", "text/plain"} for cell in saved)
 
 
 WAITS = """\
@@ -54,26 +66,3 @@ def test_each_of_the_two_roads_is_enough_where_it_is_open(jupyterlab: Lab, kerne
         page.finish(cell)
         assert page.evaluate("while_it_ran") == ([0] if comes else []), road
         assert page.evaluate("list(run.opened)") == [0], road
-
-
-STOPPED = """\
-with agentcell.watch("It is stopped") as run:
-    run.step("Reading")
-    wait_at("gate that stays shut")
-"""
-
-
-@pytest.mark.parametrize("kernel", KERNELS[:-1], ids=lambda kernel: kernel.name, indirect=True)  # the newest one is all others'
-def test_an_interrupt_leaves_the_last_state(jupyterlab: Lab, kernel: Kernel):
-    page = jupyterlab.open(notebook(STOPPED, kernel=kernel.name))
-    page.run(0)
-    page.start(1)
-    expect(page.output(1).locator(".agentcell .ac-text")).to_have_text(["Reading"])
-    page.interrupt()
-    page.finish(1)
-    kept = page.output(1).locator(".agentcell-snapshot")
-    expect(kept.locator("summary").first).to_have_text(re.compile("^■ Stopped after"))
-    expect(kept).to_contain_text("You interrupted it.")
-    shown, raised = page.save().cells[1].outputs
-    assert set(shown.data) == {"text/html", "text/plain"}
-    assert raised.ename == "KeyboardInterrupt"

@@ -80,7 +80,7 @@ def expect_lost_while_silent(page: NotebookPage) -> None:
 
 
 def test_a_kernel_that_is_silent_or_restarted_or_killed_is_lost(jupyterlab: Lab, shots: Path):
-    page = jupyterlab.open(notebook(RUN))
+    page = jupyterlab.open(notebook(RUN), anew=True)
     for lose in (restart, kill):
         page.wait("() => lab.isOpen()")
         page.run(0)

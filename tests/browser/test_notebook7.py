@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from browser.asking import BLOCKS, approve_and_stop
 from browser.lab import Lab, expect
 from browser.notebooks import CHECKOUT, notebook
 
@@ -48,14 +47,6 @@ def test_notebook_7_shows_a_run_live_and_keeps_it(jupyterlab: Lab, shots: Path):
     jupyterlab.close_pages()
     again = jupyterlab.open(page.path, host="notebook")
     check_kept(again.output(1))
-
-
-def test_in_notebook_7_the_reader_answers_and_stops(jupyterlab: Lab):
-    page = jupyterlab.open(notebook(BLOCKS), host="notebook")
-    page.run(0)
-    page.start(1)
-    approve_and_stop(page.output(1), is_running=lambda: page.is_running(1), finish=lambda: page.finish(1))
-    assert page.evaluate("run.outcome") == "cancelled"
 
 
 def check_kept(output: Locator) -> None:

@@ -15,7 +15,7 @@ with agentcell.watch("Why is checkout slow?") as run:
 
 def begun(jupyterlab: Lab) -> NotebookPage:
     """A page in which the run is under way, and is saved so."""
-    page = jupyterlab.open(notebook(RUN))
+    page = jupyterlab.open(notebook(RUN), anew=True)
     page.run(0)
     page.start(1)
     expect(page.output(1).locator(".agentcell .ac-text")).to_have_count(1)
@@ -99,7 +99,7 @@ def test_where_jupyterlab_keeps_only_what_is_in_sight_the_end_comes_once(jupyter
     request = jupyterlab.context.request
     assert request.put(setting, data={"raw": '{"windowingMode": "full"}'}).ok
     try:
-        page = jupyterlab.open(notebook(RUN, *["print('\\n' * 40)"] * 8))
+        page = jupyterlab.open(notebook(RUN, *["print('\\n' * 40)"] * 8), anew=True)
         page.run(0, *range(2, 10))
         page.page.evaluate("() => lab.panel().content.scrollToItem(0)")
         page.start(1)

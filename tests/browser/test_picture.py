@@ -61,7 +61,7 @@ EDGE = 4
 
 
 def test_the_picture_shows_a_run_that_is_done_and_one_that_is_under_way(jupyterlab: Lab, shots: Path):
-    page = jupyterlab.open(notebook(AGENTS, DONE, UNDER_WAY))
+    page = jupyterlab.open(notebook(AGENTS, DONE, UNDER_WAY), anew=True)
     page.page.set_viewport_size({"width": 1000, "height": 1600})  # nothing is scrolled out of sight
     page.run(0, 1, 2)
     page.start(3)

@@ -67,7 +67,7 @@ def check_opens(page: NotebookPage, picture: Path) -> None:
 def test_widget_state_that_is_saved_too_neither_grows_nor_tells_nor_gets_in_the_way(jupyterlab: Lab, shots: Path):
     secret = "sk-proj-0A1b2C3d4E5f6G7h8lab"
     with saving_widget_state(jupyterlab):
-        page = jupyterlab.open(notebook(LEAKY))
+        page = jupyterlab.open(notebook(LEAKY), anew=True)
         (page.path.parent / "secret").write_text(secret)
         page.run(0)
         page.start(1)
@@ -91,13 +91,15 @@ def test_widget_state_that_is_saved_too_neither_grows_nor_tells_nor_gets_in_the_
         assert abs(page.path.stat().st_size - size) < 100, "numbers that have more digits or fewer"
         assert set(saved.cells[1].outputs[0].data) == {"text/html", "text/plain"}
         jupyterlab.close_pages()
-        check_opens(jupyterlab.open(page.path), shots / "state-kernel.png")
+        check_opens(jupyterlab.open(page.path, anew=True), shots / "state-kernel.png")
         # What was saved in the middle of it comes back as a widget, which no kernel will ever end.
-        lost = jupyterlab.open(midway).output(1).locator(".agentcell")
+        lost = jupyterlab.open(midway, anew=True).output(1).locator(".agentcell")
         expect(lost).to_have_attribute("data-state", "lost", timeout=10_000)
         expect(lost.locator(".ac-text")).to_have_count(2)
         lost.screenshot(path=shots / "state-midway.png")
+        jupyterlab.close_pages()
         check_opens(jupyterlab.open(page.path, kernel=False), shots / "state-trusted.png")
+        jupyterlab.close_pages()
         saved.metadata["came_by"] = "mail"
         check_opens(jupyterlab.open(saved, kernel=False), shots / "state-untrusted.png")
 

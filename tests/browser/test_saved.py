@@ -39,6 +39,7 @@ def test_the_file_holds_a_page_of_its_own(jupyterlab: Lab, shots: Path, theme: s
     trusted = jupyterlab.open(page.path, kernel=False, theme=theme)
     assert trusted.is_trusted()
     check_kept(trusted, shots / f"{theme}-4-trusted.png")
+    jupyterlab.close_pages()
 
     # Another notebook with the same outputs has no signature here, as one that came by mail.
     saved.metadata["came_by"] = "mail"

@@ -68,6 +68,7 @@ with agentcell.watch("Hold still") as run:
     page.open_gate("rows")
     expect(cell.locator(".ac-answer")).to_contain_text("The first line of the answer.")
     # One move, not one for the rows and another one for the answer.
+    page.wait("() => lab.places.length > 1")
     (head, with_rows), (head_after, with_answer) = page.places()
     assert head_after == head
     assert with_answer < with_rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from browser.asking import BLOCKS, approve_and_stop
+from browser.asking import AWAITS, BLOCKS, STUCK, STUCK_AWAITS, approve_and_stop, press_twice
 from browser.kernels import KERNELS, Kernel
 from browser.lab import Lab, expect
 from browser.vscode_page import vscode_page
@@ -62,12 +62,16 @@ def test_a_run_wears_the_editors_colours_and_hears_the_reader(jupyterlab: Lab, t
         page.page.screenshot(path=shots / f"vscode-{theme}-3-ended.png")
 
 
-def test_in_vs_code_the_reader_answers_and_stops_though_its_clicks_have_no_subshell(
+def test_in_vs_code_the_reader_answers_stops_and_interrupts_though_its_clicks_have_no_subshell(
     jupyterlab: Lab, kernel: Kernel, tmp_path: Path
 ):
+    raised = {BLOCKS: [], AWAITS: [], STUCK: ["KeyboardInterrupt: "], STUCK_AWAITS: ["CancelledError: "]}
     with vscode_page(jupyterlab, kernel, tmp_path) as page:
-        page.start(BLOCKS)
-        approve_and_stop(page.page, is_running=page.is_running, finish=page.finish)
+        for code, errors in raised.items():
+            page.start(code)
+            act = approve_and_stop if code in (BLOCKS, AWAITS) else press_twice
+            act(page.page.locator("body > div").last, is_running=page.is_running, finish=page.finish)
+            assert page.take_errors() == errors
 
 
 def test_where_the_widget_is_gone_the_first_output_shows_as_html(jupyterlab: Lab, tmp_path: Path, shots: Path):

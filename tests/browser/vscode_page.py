@@ -62,6 +62,10 @@ class VSCodePage:
         """The data of each output, as it first came."""
         return list(self.page.evaluate("() => vscode.bundles"))
 
+    def take_errors(self) -> list[str]:
+        """What has gone wrong since the last time, in the page and in the code that ran."""
+        return list(self.page.evaluate("() => vscode.errors.splice(0)"))
+
     def reopen(self, bundle: dict[str, Any]) -> None:
         """Draws an output whose kernel is gone."""
         self.page.evaluate("(bundle) => vscode.reopen(bundle)", bundle)
@@ -85,6 +89,6 @@ def vscode_page(lab: Lab, kernel: Kernel, folder: Path, theme: Literal["light", 
         opened = VSCodePage(page, folder)
         opened.run(f"import os\nos.chdir({str(folder)!r})\n{PRELUDE}")
         yield opened
-        assert page.evaluate("() => vscode.errors") == []
+        assert opened.take_errors() == []
     finally:
         page.close()

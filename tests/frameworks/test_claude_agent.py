@@ -16,7 +16,7 @@ sdk = pytest.importorskip(
 
 from adapters.beside import watch_beside  # noqa: E402
 from adapters.claude_scenarios import *  # noqa: E402, F403 - the tests
-from adapters.claude_scenarios import INIT, TWO_TOOLS, assistant, end, result_of, rows, text, use  # noqa: E402
+from adapters.claude_scenarios import INIT, TWO_TOOLS, assistant, end, result_of, rows, text, use, watch  # noqa: E402
 from test_examples import (  # noqa: E402
     test_a_notebook_is_short_has_one_line_to_change_and_keeps_its_outputs as check_what_it_keeps,
 )
@@ -45,7 +45,11 @@ class Script(sdk.Transport):
     async def read_messages(self):
         yield await self.answers.get()  # to the request that begins it
         for message in self.script:
-            if "ask" in message:
+            if isinstance(message, Exception):
+                raise message
+            if isinstance(message, asyncio.Event):
+                await message.wait()
+            elif "ask" in message:
                 yield {"type": "control_request", "request_id": "r1", "request": {"subtype": "can_use_tool", **message["ask"]}}
                 await self.answered.get()
             else:
@@ -63,9 +67,9 @@ class Script(sdk.Transport):
 
 @pytest.fixture
 def play():
-    async def read(run, script):
+    async def read(run, script, times=1):
         source = sdk.query(prompt="hi", transport=Script(script))
-        return [type(one).__name__ async for one in (source if run is None else run.stream(source))]
+        return [type(one).__name__ async for one in (source if run is None else watch(run, source, times))]
 
     return read
 

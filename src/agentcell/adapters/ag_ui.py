@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from asyncio import CancelledError
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from agentcell.adapters.fields import arguments_of, count_of, field, items_of, message_of, text_of
+from agentcell.adapters.ag_ui_events import KINDS, Asked, Speaker, Told, content_of, event_of, usage_of
+from agentcell.adapters.fields import arguments_of, field, items_of, message_of, text_of
 from agentcell.adapters.ledger import Ledger
 from agentcell.adapters.model_call import CLOSED, CUT
 from agentcell.events import Noted, TextDelta, Usage
@@ -18,9 +15,6 @@ if TYPE_CHECKING:
     from agentcell.adapters.ledger import Turn
     from agentcell.adapters.model_call import ModelCall
     from agentcell.run import Run
-
-KINDS = ("RUN_", "TEXT_MESSAGE_", "TOOL_CALL_", "REASONING_", "SUBAGENT_", "STEP_", "STATE_", "MESSAGES_", "ACTIVITY_", "THINKING_")
-"""How the types of AG-UI events begin; `RAW` and `CUSTOM` are two more."""
 
 
 class AgUiAdapter:
@@ -38,45 +32,6 @@ class AgUiAdapter:
         self.ledger.close(error)
 
 
-@dataclass(slots=True)
-class _Speaker:
-    """An agent of the remote run, and its newest model call: AG-UI tells of messages, not of calls, so these are concluded.
-
-    A call is over when a result of its tools is there, and when another message begins after it has spoken.
-    """
-
-    agent: str
-    count: int = 0
-    message: str = ""
-    role: str = "assistant"
-    tool: str = ""
-    spoke: bool = False
-    over: bool = True
-    asked: int = 0
-
-    @property
-    def model(self) -> str:
-        return f"{self.agent}:{self.count}"
-
-
-@dataclass(slots=True)
-class _Asked:
-    """A tool call while its arguments stream in."""
-
-    name: str
-    speaker: _Speaker
-    model: str
-    arguments: str = ""
-
-
-@dataclass(slots=True)
-class _Told:
-    """What a remote run has told so far, to reconcile a snapshot with."""
-
-    texts: dict[str, str] = dataclass_field(default_factory=dict)
-    calls: dict[str, _Asked] = dataclass_field(default_factory=dict)
-
-
 class AgUiReader:
     """Reads the events of a remote agent, as objects of the `ag_ui` package, as dicts or as lines of server-sent events."""
 
@@ -88,8 +43,8 @@ class AgUiReader:
         self._adapter: AgUiAdapter = call.run.adapter(AgUiAdapter)
         self._turn: Turn | None = None
         self._thread = ""
-        self._speakers: dict[str, _Speaker] = {}
-        self._told = _Told()
+        self._speakers: dict[str, Speaker] = {}
+        self._told = Told()
 
     @staticmethod
     def takes(kind: str, event: Any, /) -> bool:
@@ -121,7 +76,7 @@ class AgUiReader:
             self._start(event)
             return
         turn = self._turn or self._start(event)
-        speaker = self._speakers.setdefault(agent, _Speaker(agent))
+        speaker = self._speakers.setdefault(agent, Speaker(agent))
         match kind.replace("THINKING_TEXT_MESSAGE", "REASONING_MESSAGE"):
             case "RUN_FINISHED" | "RUN_ERROR":
                 self._finish(turn, kind, event)
@@ -144,7 +99,9 @@ class AgUiReader:
                     inside=text_of(event, "parent_tool_call_id", "parentToolCallId") or None,
                 )
             case "SUBAGENT_FINISHED":
-                if text_of(field(event, "outcome"), "type") != "suspended":
+                if text_of(field(event, "outcome"), "type") == "suspended":
+                    turn.suspend_agent(agent)
+                else:
                     turn.end_agent(agent)
             case "SUBAGENT_ERROR":
                 turn.end_agent(agent, error=message_of(event))
@@ -163,7 +120,7 @@ class AgUiReader:
         self._thread = text_of(event, "thread_id", "threadId")
         for key in self._adapter.threads.pop(self._thread, ()):
             self._adapter.ledger.resume(key)
-        self._speakers, self._told = {}, _Told()
+        self._speakers, self._told = {}, Told()
         self._turn = self._adapter.ledger.turn(text_of(event, "run_id", "runId") or self._adapter.run.new_id())
         self._turn.adopt(self._first)
         return self._turn
@@ -196,7 +153,7 @@ class AgUiReader:
             self._adapter.threads.setdefault(self._thread, []).append(key)
         self._close(CancelledError("the agent was stopped") if text_of(outcome, "type") == "cancelled" else error)
 
-    def _begin(self, turn: Turn, speaker: _Speaker, *, again: bool = False) -> None:
+    def _begin(self, turn: Turn, speaker: Speaker, *, again: bool = False) -> None:
         """A model call of the speaker goes on, or another one begins."""
         if again and not speaker.over:
             turn.end_model(speaker.model, tool_calls=speaker.asked)
@@ -206,7 +163,7 @@ class AgUiReader:
             speaker.spoke, speaker.over, speaker.asked = False, False, 0
             turn.start_model(speaker.model, agent=speaker.agent)
 
-    def _read_text(self, turn: Turn, speaker: _Speaker, event: Any) -> None:
+    def _read_text(self, turn: Turn, speaker: Speaker, event: Any) -> None:
         message = text_of(event, "message_id", "messageId")
         if message and message != speaker.message:
             own = field(field(field(event, "metadata"), "agentcell"), "own")
@@ -223,14 +180,14 @@ class AgUiReader:
             self._told.texts[speaker.message] = self._told.texts.get(speaker.message, "") + delta
             turn.write(speaker.model, delta, agent=speaker.agent)
 
-    def _read_call(self, turn: Turn, speaker: _Speaker, event: Any, *, ended: bool) -> None:
+    def _read_call(self, turn: Turn, speaker: Speaker, event: Any, *, ended: bool) -> None:
         call_id = text_of(event, "tool_call_id", "toolCallId") or speaker.tool
         known = self._told.calls.get(call_id)
         if known is None:
             speaker.tool = call_id
             self._begin(turn, speaker)
             speaker.asked += 1
-            known = self._told.calls[call_id] = _Asked(text_of(event, "tool_call_name", "toolCallName"), speaker, speaker.model)
+            known = self._told.calls[call_id] = Asked(text_of(event, "tool_call_name", "toolCallName"), speaker, speaker.model)
             turn.ask_tool(call_id, known.name, agent=speaker.agent, model=speaker.model)
         known.arguments += text_of(event, "delta")
         if ended:  # the arguments, not the tool
@@ -259,7 +216,7 @@ class AgUiReader:
         newest = max((at for at, one in enumerate(messages) if text_of(one, "role") == "user"), default=-1)
         for message in messages[newest + 1 :]:
             agent = text_of(message, "subagent_run_id", "subagentRunId")
-            speaker = self._speakers.setdefault(agent, _Speaker(agent))
+            speaker = self._speakers.setdefault(agent, Speaker(agent))
             match text_of(message, "role"):
                 case "assistant":
                     text = text_of(message, "content")
@@ -291,41 +248,3 @@ class AgUiReader:
                 self._adapter.ledger.resume(key, field(value, "answer"))
             case _:
                 pass
-
-
-def event_of(line: str | bytes) -> Mapping[str, Any] | None:
-    """The event in a line of server-sent events; an empty mapping for a line without data, None for data that is no event."""
-    text = (line.decode("utf-8", "replace") if isinstance(line, bytes) else line).strip()
-    if text.startswith("data:"):
-        text = text[5:].strip()
-    elif not text or text.startswith((":", "event:", "id:", "retry:")):
-        return {}
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return None
-    return value if isinstance(value, Mapping) else None
-
-
-def content_of(event: Any) -> Any:
-    """What a tool gave: text, which may be JSON, or the text of its parts."""
-    content = field(event, "content")
-    if isinstance(content, (list, tuple)):
-        return "\n".join(filter(None, (text_of(part, "text") for part in content)))
-    if isinstance(content, str) and content[:1] in ("{", "["):
-        try:
-            return json.loads(content)
-        except ValueError:
-            pass
-    return content
-
-
-def usage_of(counted: Any) -> Usage:
-    """Tokens of one model, which AG-UI counts as `Usage` does."""
-    return Usage(
-        input_tokens=count_of(counted, "input_tokens", "inputTokens"),
-        output_tokens=count_of(counted, "output_tokens", "outputTokens"),
-        cache_read_tokens=count_of(counted, "cached_input_tokens", "cachedInputTokens"),
-        cache_write_tokens=count_of(counted, "cache_write_input_tokens", "cacheWriteInputTokens"),
-        reasoning_tokens=count_of(counted, "reasoning_tokens", "reasoningTokens"),
-    )

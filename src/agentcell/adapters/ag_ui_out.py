@@ -37,9 +37,8 @@ def to_ag_ui(events: Iterable[AnyEvent]) -> Iterator[dict[str, Any]]:
     """The events of one run as AG-UI events: plain dicts with the protocol's own names, ready for JSON."""
     teller = _Teller()
     for event in events:
-        moment = int((teller.started_at + event.time) * 1000)
         for told in teller.tell(event):
-            yield {"type": told.pop("type"), "timestamp": moment, **told}
+            yield {"type": told.pop("type"), "timestamp": int((teller.started_at + event.time) * 1000), **told}
 
 
 class _Teller:

@@ -64,6 +64,11 @@ class LlamaIndexAdapter:
         self.run = run
         self.ledger = Ledger(run)
         self.heard_runs: set[str] = set()  # the framework's ids of the workflow runs that the spans tell of
+        self.heard_contexts: dict[int, Any] = {}  # before 0.14, which tells no ids: the runs' contexts, by their `id`
+
+    def has_heard(self, handle: Any) -> bool:
+        """Whether the spans tell of the workflow run with this handle."""
+        return text_of(handle, "run_id") in self.heard_runs or id(field(handle, "ctx")) in self.heard_contexts
 
     def close(self, error: BaseException | None = None) -> None:
         """The block is left."""

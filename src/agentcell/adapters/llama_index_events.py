@@ -7,6 +7,7 @@ from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcell.adapters.fields import field, items_of, text_of
+from agentcell.adapters.model_call import CUT
 from agentcell.errors import RunStopped
 
 if TYPE_CHECKING:
@@ -24,12 +25,12 @@ class WorkflowReader:
 
         self.call = self
         self._handle = call.handle
-        self._run_id = text_of(call.handle, "run_id")
         self._adapter: LlamaIndexAdapter = call.run.adapter(LlamaIndexAdapter)
-        self._key = self._run_id or call.run.new_id()
+        self._key = text_of(call.handle, "run_id") or call.run.new_id()
         self._flow: Flow | None = None
         self._paused = False
         self._first = call
+        self._ended = False
         self._cancelling: asyncio.Future[None] | None = None
 
     @staticmethod
@@ -40,7 +41,7 @@ class WorkflowReader:
     def read(self, event: Any) -> None:
         """Records what one event says."""
         if self._flow is None:
-            if self._run_id in self._adapter.heard_runs:
+            if self._adapter.has_heard(self._handle):
                 return
             self._flow = self._adapter.begin(self._key)
             self._flow.turn.adopt(self._first)
@@ -51,6 +52,7 @@ class WorkflowReader:
         if self._paused and not asks:
             self._paused = False
             adapter.resume(flow, call=None)
+        self._ended = self._ended or is_a(event, "StopEvent")
         adapter.give_word(flow, text_of(event, "current_agent_name"))
         match kind:
             case "AgentInput":
@@ -83,7 +85,10 @@ class WorkflowReader:
     def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
         """The stream is over; a workflow whose stream is left goes on unheard, but for one whose run was stopped."""
         if self._flow is not None:
-            self._adapter.end(self._flow, error or (CancelledError("nobody listens to it any more") if closed else None))
+            # A model that is asked still has not answered: before 0.14 a workflow that fails says just that it ended.
+            good = self._ended and not self._flow.turn.is_asked(self._flow.model)
+            cut = None if good else CancelledError("nobody listens to it any more" if closed else CUT)
+            self._adapter.end(self._flow, error or cut)
         if isinstance(error, RunStopped) and self._handle is not None:
             self._cancelling = asyncio.ensure_future(self._handle.cancel_run())
 

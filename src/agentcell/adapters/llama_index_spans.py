@@ -93,6 +93,8 @@ class Ears:
         run_id = (tags or {}).get("llamaindex.run_id")
         if run_id:
             span.adapter.heard_runs.add(run_id)
+        elif arguments.get("ctx") is not None:
+            span.adapter.heard_contexts[id(arguments["ctx"])] = arguments["ctx"]
         event = next((value for value in arguments.values() if is_a(value, "Event")), None)
         if type(event).__name__ == "ToolCall":
             span.adapter.start_tool(span.flow, event)
@@ -126,7 +128,7 @@ class Ears:
         if result is None and error is None:
             error = CancelledError("the workflow was cancelled")
         span.adapter.end(span.flow, error)
-        if isinstance(error, RunStopped):
+        if isinstance(error, RunStopped) and hasattr(workflow, "runtime"):
             # Such an end is none that the framework would tell those who read its stream: they would wait for ever.
             from workflows.events import WorkflowCancelledEvent
 
@@ -167,6 +169,12 @@ class Ears:
             thinking=text_of(field(response, "additional_kwargs"), "thinking_delta"),
             thoughts=thoughts if told < len(thoughts) else (),
         )
+
+    def forget(self) -> None:
+        """Nobody listens any more."""
+        self.spans.clear()
+        self._models.clear()
+        self._inner.clear()
 
     def _ask(self, span_id: str, event: Any) -> None:
         span = self.spans.get(span_id)
@@ -234,6 +242,6 @@ def attach() -> Callable[[], None]:
     def detach() -> None:
         dispatcher.span_handlers[:] = [one for one in dispatcher.span_handlers if one is not spans]
         dispatcher.event_handlers[:] = [one for one in dispatcher.event_handlers if one is not events]
-        EARS.spans.clear()
+        EARS.forget()
 
     return detach

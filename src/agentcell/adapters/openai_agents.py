@@ -99,10 +99,20 @@ class OpenAIAgentsAdapter:
         told = text_of(context, "tool_call_id")
         if told in self.ledger.tools:
             return told
+        running = self._running(outer)
+        return running[-1] if running else None
+
+    def call_here(self) -> str | None:
+        """The id of the tool call that this code is in, None where the SDK does not say it: of several at once, where it does not trace."""
+        call = CURRENT.get()
+        running = self._running(call) if call is not None and call.turn.run is self.run else []
+        return self.ledger.tools[running[0]].call_id if len(running) == 1 else None
+
+    def _running(self, call: RunnerCall) -> list[str]:
+        """The keys of its tool calls that run; the one that this code is in alone, where the SDK traces."""
         span = function_span()
-        running = [call_id for call_id in outer.spans if self.ledger.tools[call_id].state == "running"]
-        here = (call_id for call_id in running if span is not None and outer.spans[call_id] is span)
-        return next(here, running[-1] if running else None)
+        running = [key for key in call.spans if self.ledger.tools[key].state == "running"]
+        return [key for key in running if span is not None and call.spans[key] is span] or running
 
     def _blame(self, call: RunnerCall, error: BaseException | None) -> None:
         """A tool that ends the whole run by its error has no end of its own; its siblings have none either."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcell.adapters.fields import count_of, field, text_of
+from agentcell.adapters.openai_approvals import Approvals
 from agentcell.adapters.openai_responses import ResponsesReader
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class ResponseStreamReader:
         self._model = call
         self._reader = ResponsesReader(call)
         self._known: BackgroundResponses = call.run.adapter(BackgroundResponses)
+        self._approvals: Approvals = call.run.adapter(Approvals)
         self._background: BackgroundResponse | None = None
         self._begun = False
 
@@ -86,7 +88,9 @@ class ResponseStreamReader:
         if not self._begun:
             self._begun = True
             self._background = self._known.find(event)
-            if self._background is not None:  # asked for once more, and no other call
+            if self._background is None:
+                self._approvals.begin()
+            else:  # asked for once more, and no other call
                 self._model.complete = True
                 self._model.finish()
         self._keep(field(event, "response"))
@@ -94,6 +98,7 @@ class ResponseStreamReader:
             self._reader.read(event)
         else:
             self._background.read(event)
+        self._approvals.hear(event)
 
     def _keep(self, response: Any) -> None:
         response_id = text_of(response, "id")

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 ANSWERS = "final_answer"
 """The tool that ends a run: what it is given is the answer."""
-
 CODE = "python_interpreter"
 """What an agent's own code is called, as a tool."""
-
 NOTE = 160
 """Characters of an error that is shown as a row of its own."""
 
@@ -46,6 +44,7 @@ class SmolagentsAdapter:
         self.events: deque[Any] = deque(maxlen=64)  # the newest that were heard without a word: nobody tells them again
         self.heard: dict[int, int] = {}  # by the `id` of an agent: how often its generator is heard now
         self._steps: AgentRun | None = None  # the agent of which step callbacks alone tell
+        self._step: Any = None  # the newest that they told of
 
     def close(self, error: BaseException | None = None) -> None:
         """The run's block is left."""
@@ -63,8 +62,9 @@ class SmolagentsAdapter:
     @heard
     def on_step(self, step: Any, agent: Any = None) -> None:
         """A step callback: told when a step is over."""
-        if self.heard.get(id(agent)):
+        if self.heard.get(id(agent)) or step is self._step:
             return
+        self._step = step
         if self._steps is None or self._steps.over:
             self._steps = self.begin(agent)
         told = self._steps

@@ -1,12 +1,14 @@
 """Hears smolagents inside a block without another word: around an agent's generator and around its tools, as long as a block is open.
 
-The package has no hook of that kind, so three of its methods are wrapped in their classes, and given back as they were.
+The package has no hook of that kind, so two of its methods are wrapped in their classes, and given back as they were. An agent's code
+runs in a thread that knows nothing of its caller, so what it may call is wrapped where that agent has it in hand, as long as it runs.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from agentcell.adapters.fields import plain
 from agentcell.adapters.smolagents import AgentRun, SmolagentsAdapter
 from agentcell.adapters.smolagents_stream import local
 from agentcell.adapters.wrapping import wrap
+from agentcell.context import Block
 from agentcell.errors import RunStopped
 
 if TYPE_CHECKING:
@@ -28,17 +31,13 @@ INSIDE: ContextVar[tuple[AgentRun, str] | None] = ContextVar("agentcell_smolagen
 RUNNING: ContextVar[AgentRun | None] = ContextVar("agentcell_smolagents_agent", default=None)
 """The agent whose tools are executed here."""
 
-OWNERS: dict[int, list[AgentRun]] = {}
-"""Who runs the code that may call a tool or a managed agent, by its `id`: that code runs in a thread that knows nothing of its caller."""
-
 
 def attach() -> Callable[[], None]:
     """Wraps the methods; returns what gives them back."""
-    agents, tools = sys.modules["smolagents.agents"], sys.modules["smolagents.tools"]
+    agents = sys.modules["smolagents.agents"]
     undo = [
         wrap(agents.MultiStepAgent, "_run_stream", _heard_generator),
         wrap(agents.ToolCallingAgent, "execute_tool_call", _heard_execution),
-        wrap(tools.Tool, "__call__", _heard_call),
     ]
 
     def detach() -> None:
@@ -50,8 +49,8 @@ def attach() -> Callable[[], None]:
 
 def _heard_generator(original: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
     def _run_stream(self: Any, *args: Any, **options: Any) -> Iterator[Any]:
-        events, around, run = original(self, *args, **options), _around(self), run_here()
-        if around is not None and run is not None and around[0].turn.run is not run:
+        events, around, run = original(self, *args, **options), INSIDE.get(), run_here()
+        if around is not None and (around[0].over or (run is not None and around[0].turn.run is not run)):
             around = None  # a block of its own inside a tool
         run = around[0].turn.run if around is not None else run
         return events if run is None else _hear(run, self, events, around)
@@ -59,22 +58,17 @@ def _heard_generator(original: Callable[..., Iterator[Any]]) -> Callable[..., It
     return _run_stream
 
 
-def _around(agent: Any) -> tuple[AgentRun, str] | None:
-    """The agent and its tool call in which this agent is called."""
-    inside = INSIDE.get()
-    if inside is not None and not inside[0].over:
-        return inside
-    owners = [owner for owner in OWNERS.get(id(agent), ()) if owner.code]
-    return (owners[-1], owners[-1].code) if owners else None
-
-
 def _hear(run: Run, agent: Any, events: Iterator[Any], around: tuple[AgentRun, str] | None) -> Iterator[Any]:
     """Passes the agent's events on and tells them."""
     guarding = functools.partial(run.guarding, f"listening to {SmolagentsAdapter.framework}")
-    adapter = run.adapter(SmolagentsAdapter)
-    told = adapter.begin(agent, around, sees_tools=True)
-    adapter.heard[id(agent)] = adapter.heard.get(id(agent), 0) + 1
-    _own(told, add=True)
+    adapter, told = run.adapter(SmolagentsAdapter), None
+    with guarding():
+        told = adapter.begin(agent, around, sees_tools=True)
+        adapter.heard[id(agent)] = adapter.heard.get(id(agent), 0) + 1
+        give_back = _hand_out(told)
+    if told is None:  # what is guarded may end early
+        yield from events  # type: ignore[unreachable]
+        return
     try:
         while True:
             token = RUNNING.set(told)
@@ -91,12 +85,14 @@ def _hear(run: Run, agent: Any, events: Iterator[Any], around: tuple[AgentRun, s
     except BaseException as error:
         with guarding():
             told.finish(error)
+        if isinstance(error, GeneratorExit):
+            events.close()  # type: ignore[attr-defined]  # it is a generator, and may not bear to be closed, as without us
         raise
     finally:
         with guarding():
             told.finish()
             adapter.heard[id(agent)] -= 1
-            _own(told, add=False)
+            give_back()
 
 
 def _stop(run: Run, events: Any) -> Any:
@@ -107,17 +103,61 @@ def _stop(run: Run, events: Any) -> Any:
         return events.throw(stopped)
 
 
-def _own(told: AgentRun, *, add: bool) -> None:
+def _hand_out(told: AgentRun) -> Callable[[], None]:
+    """Gives an agent's code its tools and its managed agents as such that are told of; returns what takes them back."""
     agent = told.of
-    if not hasattr(agent, "python_executor"):
-        return
-    for one in (*agent.tools.values(), *agent.managed_agents.values()):
-        if add:
-            OWNERS.setdefault(id(one), []).append(told)
-            continue
-        OWNERS[id(one)].remove(told)
-        if not OWNERS[id(one)]:
-            del OWNERS[id(one)]
+    executor: Any = getattr(agent, "python_executor", None)
+    before = getattr(executor, "static_tools", None)
+    if not isinstance(before, dict):  # the agent writes no code, or has it run elsewhere
+        return lambda: None
+    tools, managed = [{id(one) for one in hands.values()} for hands in (agent.tools, agent.managed_agents)]
+    block = Block.here()
+    given = {
+        name: InCode(told, one, managed=id(one) in managed, block=block) if id(one) in tools | managed else one
+        for name, one in before.items()
+    }
+    executor.static_tools = given
+
+    def give_back() -> None:
+        if executor.static_tools is given:
+            executor.static_tools = before
+
+    return give_back
+
+
+class InCode:
+    """A tool, or a managed agent, as the code of one agent calls it; all else of it is its own."""
+
+    def __init__(self, told: AgentRun, inner: Any, *, managed: bool, block: Block | None) -> None:
+        self._told = told
+        self._block = block
+        self._inner = inner
+        self._managed = managed
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_inner":  # copying asks an object that is not made yet
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """What calling it does."""
+        with nullcontext() if self._block is None else self._block.around_here():
+            return self._call(*args, **options)
+
+    def _call(self, *args: Any, **options: Any) -> Any:
+        told = self._told
+        if self._managed:  # it is told as an agent
+            token = INSIDE.set((told, told.code))
+            try:
+                return self._inner(*args, **options)
+            finally:
+                INSIDE.reset(token)
+        return _tell(told, lambda: self._begin(args, options), lambda: self._inner(*args, **options))
+
+    def _begin(self, args: tuple[Any, ...], options: dict[str, Any]) -> str | None:
+        named = dict(zip(self._inner.inputs, args, strict=False)) | options
+        named.pop("sanitize_inputs_outputs", None)
+        return self._told.call_tool(self._inner.name, named)
 
 
 def _heard_execution(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,18 +170,6 @@ def _heard_execution(original: Callable[..., Any]) -> Callable[..., Any]:
     return execute_tool_call
 
 
-def _heard_call(original: Callable[..., Any]) -> Callable[..., Any]:
-    def __call__(self: Any, *args: Any, **options: Any) -> Any:  # noqa: N807 - it stands for that method
-        owners, inside = [owner for owner in OWNERS.get(id(self), ()) if owner.code], INSIDE.get()
-        if not owners or (inside is not None and not inside[0].code):  # the tool of an agent that writes no code is told as such
-            return original(self, *args, **options)
-        named = dict(zip(self.inputs, args, strict=False)) | options
-        named.pop("sanitize_inputs_outputs", None)
-        return _tell(owners[-1], lambda: owners[-1].call_tool(self.name, named), lambda: original(self, *args, **options))
-
-    return __call__
-
-
 def _tell(told: AgentRun, begin: Callable[[], str | None], call: Callable[[], Any]) -> Any:
     """Calls a tool and tells how that went."""
     guarding = functools.partial(told.turn.run.guarding, f"listening to {SmolagentsAdapter.framework}")
@@ -150,7 +178,7 @@ def _tell(told: AgentRun, begin: Callable[[], str | None], call: Callable[[], An
         key = begin()
     if key is None:
         return call()
-    token = INSIDE.set((told, key))
+    token, inside = INSIDE.set((told, key)), told.turn.enter_tool(key)
     try:
         result = call()
     except BaseException as error:
@@ -159,6 +187,8 @@ def _tell(told: AgentRun, begin: Callable[[], str | None], call: Callable[[], An
         raise
     finally:
         INSIDE.reset(token)
+        if inside is not None:
+            inside.leave()
     with guarding():
         told.turn.end_tool(key, result=plain(result))
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentcell.errors import describe
@@ -66,7 +66,7 @@ class Source:
         for thing in () if self._read_out else (self._iterator, self.stream):
             close = getattr(thing, "close", None)
             if close is not None:
-                close()
+                close_wholly(thing, close)
         return None
 
     async def aenter(self) -> None:
@@ -127,6 +127,16 @@ def must_be_stream(given: Any, ways: tuple[str, ...]) -> None:
             "run.stream() must be given a stream of events: something to iterate with `for` or `async for`, a stream manager, "
             f"or an async client's awaitable. It got {describe(given)}. Is stream=True missing in the call that made it?"
         )
+
+
+def close_wholly(stream: Any, close: Callable[[], object]) -> None:
+    """Closes a stream; a generator that gives out one thing more when it is closed, as that of smolagents does, is closed behind that."""
+    try:
+        close()
+    except RuntimeError:
+        if getattr(stream, "gi_frame", None) is None:
+            raise
+        close()
 
 
 def origin(stream: Any) -> str:

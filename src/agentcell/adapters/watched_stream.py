@@ -152,8 +152,9 @@ class WatchedStream:
                 self._reading.begin()
 
     def _hear(self, event: Any) -> Any:
-        # What is still read behind the end belongs to no call; the words of an agent that is heard by itself are told already.
-        told = self.source.is_agent and isinstance(event, str) and self.watched_by.options.auto
+        # What is still read behind the end belongs to no call; of an agent that is heard by itself, what it says in words alone or in
+        # AG-UI is told already.
+        told = self.source.is_agent and self.watched_by.options.auto and says_again(event)
         if not self._over and not told:
             self._reading.read(event)
         return event
@@ -232,6 +233,11 @@ class AsyncLoop:
 
     def __del__(self) -> None:
         self._left()
+
+
+def says_again(event: Any) -> bool:
+    """Whether an event of an agent's stream is in none of its framework's own words."""
+    return isinstance(event, str) or type(event).__module__.startswith("ag_ui.")
 
 
 def is_text(event: Any) -> bool:

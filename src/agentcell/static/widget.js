@@ -1,4 +1,4 @@
-/* Built from js/src; change it there. */
+/* Built from js/src. */
 var ACTION_MESSAGE = "agentcell_action", VIEW_KEYS = ["run_id", "protocol", "seq", "task", "live_steps", "expand", "status", "outcome", "clock", "elapsed_seconds", "title", "facts", "status_line", "sentence", "stop", "questions", "steps", "blocks", "trace"];
 function newId() { return crypto.getRandomValues(new Uint32Array(4)).join("-") }
 function sendAction(model, act) {
@@ -19,13 +19,11 @@ running = false;
 set(elapsed, running) { this.#elapsed = elapsed, this.#anchor = now() - elapsed * 1e3, this.running = running }
 read() { return this.running ? (this.#shown = Math.max(this.#shown, (now() - this.#anchor) / 1e3), this.#shown) : this.#elapsed }
 };
-var GONE = /dead|restarting|terminating/;
+var GONE = /dead|restarting|terminating|connecting|disconnected/;
 function kernelGone(model) {
 try {
 	let kernel = model.widget_manager?.kernel;
-	if (!kernel) return kernel === null;
-	let { status = "", connectionStatus = "connected" } = kernel;
-	return GONE.test(status) || connectionStatus !== "connected";
+	return kernel === null || GONE.test(`${kernel?.status} ${kernel?.connectionStatus}`);
 } catch { return false }
 }
 function readView(model) { return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)])) }
@@ -112,19 +110,20 @@ model;
 #heard = now();
 #checked = 0;
 #timer;
+#cutOff = false;
 #writing = false;
 #stale = false;
 #newest = 0;
 #retry;
 constructor(model) {
-	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
+	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => this.cutOff()], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
 	for (let [event, callback] of this.#listeners) model.on(event, callback);
 }
 dispose() {
 	for (let [event, callback] of this.#listeners) this.model.off(event, callback);
 	this.#drawn.clear(), this.#schedule(), clearTimeout(this.#retry), this.#stale = false;
 }
-add(drawn) { this.#drawn.add(drawn), this.#schedule(), this.#look() }
+add(drawn) { this.#drawn.add(drawn), this.#schedule() }
 remove(drawn) { this.#drawn.delete(drawn), this.#schedule() }
 get working() { return this.view.status === "idle" || this.view.status === "reasoning" }
 get shown() {
@@ -144,6 +143,7 @@ openRow(row, open) {
 stop() {
 	this.send({ type: "stop", again: this.view.stop === "stopping" }), this.view.stop = "stopping", this.#draw(NO_CHANGE);
 }
+cutOff() { this.#cutOff = true, this.#look() }
 send(act) { sendAction(this.model, act) }
 #draw(change) {
 	this.#schedule();
@@ -159,7 +159,7 @@ send(act) { sendAction(this.model, act) }
 	let found = this.#judge();
 	(change !== NO_CHANGE || found) && this.#draw(change), this.#newest > this.view.seq && this.#retry === void 0 && this.#resync(FIRST_RETRY);
 }
-#hear() { this.#heard = now() }
+#hear() { this.#heard = now(), this.#cutOff = false }
 #beat(elapsed) {
 	this.view.elapsed_seconds = elapsed, this.#write(["elapsed_seconds"]), this.clock.set(elapsed, this.view.clock === "running");
 }
@@ -200,7 +200,7 @@ get #underWay() { return this.view.status === "reasoning" || this.view.status ==
 }
 #look() { this.#judge() && this.#draw(NO_CHANGE) }
 #judge() {
-	let silent = this.clock.running && now() - this.#heard > SILENCE, cut = [...this.#drawn].some((drawn) => drawn.cut), lost = this.#underWay && (cut || silent || kernelGone(this.model)), news = lost !== this.lost;
+	let silent = this.clock.running && now() - this.#heard > SILENCE, lost = this.#underWay && (this.#cutOff || silent || kernelGone(this.model)), news = lost !== this.lost;
 	return this.lost = lost, news;
 }
 };
@@ -395,7 +395,7 @@ constructor(store, place) {
 	this.#store = store, this.#rows = new Rows(store, this.#id), this.#questions = new Questions(store, () => this.#header.focus({ preventScroll: true })), this.#icon.ariaHidden = "true", this.#header.setAttribute("aria-controls", this.#id), this.#header.onclick = () => store.openBlock(this.#header.getAttribute("aria-expanded") !== "true"), this.#stop.onclick = ({ detail }) => detail > 1 || store.stop(), this.#line.role = "status", this.#line.setAttribute("aria-live", "polite"), this.#root.role = "group", this.#root.addEventListener("focusin", ({ target }) => {
 		let element = target;
 		element.toggleAttribute("data-lm-suppress-shortcuts", element.matches(":focus-visible"));
-	}), this.#trace.addEventListener("toggle", () => store.reader.trace = this.#trace.innerHTML, true), this.#root.append(make("div", "ac-top", this.#header, this.#stop), this.#line, this.#questions.element, this.#rows.element, this.#answer.element, this.#trace), this.update(null), place.append(this.#root), store.add(this), store.send({ type: "hello", view: this.#id });
+	}), this.#trace.addEventListener("toggle", () => store.reader.trace = this.#trace.innerHTML, true), this.#root.append(make("div", "ac-top", this.#header, this.#stop), this.#line, this.#questions.element, this.#rows.element, this.#answer.element, this.#trace), this.update(null), place.append(this.#root), store.add(this), place.closest(".jupyter-widgets-disconnected") && store.cutOff(), store.send({ type: "hello", view: this.#id });
 }
 dispose() {
 	this.#store.send({ type: "left", view: this.#id }), this.#store.remove(this), this.#rows.dispose(), this.#root.remove();
@@ -406,7 +406,6 @@ update(change) {
 	let state = this.#state();
 	this.#root.dataset.state = state, this.#header.toggleAttribute("data-sign", state in SIGNS), setText(this.#sign, SIGNS[state] ?? ""), this.#header.hidden = !view.title, this.#header.disabled = view.steps.length === 0, this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`), this.#say(lost ? "No answer from the kernel" : view.sentence || view.status_line), this.tick(), this.#questions.update(view.questions), this.#questions.element.hidden = lost, this.#rows.update(change), this.#answer.update(view.blocks, change?.blocks), view.trace !== this.#placed && (this.#placed = view.trace, this.#trace.innerHTML = this.#store.reader.trace || view.trace);
 }
-get cut() { return this.#root.closest(".jupyter-widgets-disconnected") !== null }
 tick() { this.#head(), this.#rows.tick() }
 #state() {
 	let { lost, clock, view } = this.#store;
