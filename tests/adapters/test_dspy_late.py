@@ -1,5 +1,6 @@
-"""DSPy beside another framework, and what only its late releases have: several tools asked for at once, models' own reasoning, code."""
+"""DSPy beside another framework, and what only its late releases have: several tools asked for at once, own reasoning, async models, code."""
 
+import asyncio
 import json
 
 import pytest
@@ -7,7 +8,7 @@ from dspy.primitives.local_interpreter import LocalInterpreter
 
 from adapters.dspy_programs import QUIET, DummyLM, boom, call, dspy, of, rows, step, watched, weather
 from adapters.langchain_models import model as chat_model
-from agentcell.events import ThinkingEnded
+from agentcell.events import ModelEnded, ThinkingEnded
 
 pytestmark = QUIET
 
@@ -66,3 +67,22 @@ def test_an_agent_of_another_framework_that_a_tool_calls_speaks_to_that_tool():
     run = watched(lambda _run: call(dspy.ReAct("question -> answer", tools=[ask_expert]), lm()))
     assert rows(run) == [("ask_expert", "done", "By the expert.")]
     assert run.answer_text == "So be it."
+
+
+def test_a_model_that_hangs_ends_with_its_task():
+    async def agent(_run):
+        hangs = asyncio.Event()
+
+        class Hanging(DummyLM):
+            async def aforward(self, *args, **options):
+                hangs.set()
+                await asyncio.Event().wait()
+
+        task = asyncio.ensure_future(call(dspy.Predict("question -> answer"), Hanging([]), "async"))
+        await hangs.wait()
+        task.cancel()
+        return await task
+
+    run = watched(agent, raises=asyncio.CancelledError)
+    assert [event.outcome for event in of(run, ModelEnded)] == ["cancelled"]
+    assert run.outcome == "cancelled"
