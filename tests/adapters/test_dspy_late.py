@@ -1,4 +1,4 @@
-"""DSPy beside another framework, and what only its late releases have: several tools asked for at once, own reasoning, async models, code."""
+"""DSPy beside another framework, and what only late releases have: several tools asked for at once, own reasoning, async models."""
 
 import asyncio
 import json
