@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from frameworks.notes import pytest_terminal_summary
+
+__all__ = ["pytest_terminal_summary"]  # a hook: what was tested with which packages is noted
+
 MARK = "AGENTCELL_TESTS"
 SECONDS = 20
 """How long a process may take to end; a kernel looks once a second whether who started it is still there."""
