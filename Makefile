@@ -1,13 +1,15 @@
 # Everything that is needed is brought by these targets; python3, make, node and npm are enough to begin with.
 #   make demo   run the quickstart in a real kernel and leave a notebook and a page to look at
 #   make test   all checks and all tests: Python, TypeScript, real browser
+#   make test-frameworks   the frameworks and releases that need an environment each
+#   make versions   write which versions were tested into docs/frameworks.md
 #   make lab    the quickstart in JupyterLab, on this machine only
 #   make bench  what it costs, beside what people use instead
 #   make bundle build src/agentcell/static/ from js/
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := test
-.PHONY: demo test lab bench bundle check check-python check-js test-python test-js clean
+.PHONY: demo test test-frameworks versions lab bench bundle check check-python check-js test-python test-js clean
 
 PY := .venv/bin/python
 READY := .venv/.ready
@@ -58,6 +60,13 @@ test-python: $(READY) $(JS_READY) $(VSCODE)/build/page.js
 	$(PY) tests/browser/bring_chromium.py
 	$(PY) tests/browser/bring_kernels.py
 	$(PY) -m pytest
+
+# Each of them is made by this target, from the registry alone.
+test-frameworks: $(READY)
+	$(PY) tests/frameworks/environments.py
+
+versions: $(READY)
+	$(PY) tests/frameworks/versions.py
 
 clean:
 	rm -rf .venv js/node_modules $(VSCODE)/node_modules $(VSCODE)/build dist build

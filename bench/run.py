@@ -1,7 +1,7 @@
 """Measures what watching a run costs, beside what people use instead: everything in one run, medians, ratios.
 
     make bench            all of it
-    python bench/run.py kernel | page    one part
+    python bench/run.py kernel | page | adapters    one part
 
 Figures of one machine mean little, the ratios between them much: each line is measured in the same run as what it is compared to.
 A line that misses its budget says so, and the exit code is 1.
@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import sys
 
+from adapter_costs import measure_adapters
 from figures import Report
 from kernel import measure_kernel
 from page import measure_page
 
-PARTS = {"kernel": measure_kernel, "page": measure_page}
+PARTS = {"kernel": measure_kernel, "page": measure_page, "adapters": measure_adapters}
 
 
 def main(names: list[str]) -> int:

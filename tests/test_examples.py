@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-APART = {"quickstart", "claude_agent"}  # the one has a test of its own, the other an environment of its own
+APART = {"quickstart", "claude_agent", "google_adk"}  # the first has a test of its own, the others an environment of their own
 NOTEBOOKS = sorted(path.stem for path in EXAMPLES.glob("*.ipynb") if path.stem not in APART)
 DURATION = re.compile(r" for less than a second|(?: ·| for) (?:\d+m )?[\d.,]+m?s\b")
 

@@ -113,3 +113,50 @@ def test_outside_of_any_call_and_behind_the_block_nothing_happens():
     run = asyncio.run(scenario())
     assert run.steps == ()
     assert run.faults == {}
+
+
+def by_pydantic_ai(ask):
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    def says(messages, _info):
+        calls = [ToolCallPart("read_pages", {"topic": topic}, tool_call_id=topic) for topic in ("pools", "carts")]
+        return ModelResponse(parts=calls if len(messages) == 1 else [TextPart("Read.")])
+
+    agent = Agent(FunctionModel(says))
+
+    @agent.tool_plain(name="read_pages")
+    async def read_pages(topic: str) -> str:
+        return await ask(topic)
+
+    return agent.run("hi")
+
+
+def by_langchain(ask):
+    from langchain.agents import create_agent
+    from langchain_core.tools import tool
+
+    from adapters.langchain_models import asking, model
+
+    @tool
+    async def read_pages(topic: str) -> str:
+        """Reads some pages."""
+        return await ask(topic)
+
+    calls = [("read_pages", {"topic": topic}, topic) for topic in ("pools", "carts")]
+    return create_agent(model(asking(*calls), "Read."), [read_pages]).ainvoke({"messages": [("user", "hi")]})
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("framework", [by_pydantic_ai, by_langchain])
+def test_the_progress_of_two_tools_of_a_real_agent_stands_in_each_one_s_row(framework):
+    async def scenario(run):
+        async with Client(server) as client:
+            await framework(lambda topic: read(client, topic, run.mcp_progress() if run is not None else None))
+        return "read"
+
+    run = asyncio.run(watch_beside(scenario))
+    assert set(calls(run)) == {"pools", "carts"}
+    for topic, call_id in calls(run).items():
+        assert progress(run, call_id) == told(topic)

@@ -20,7 +20,7 @@ class Scripted(BaseLlm):
     """Says one answer of its script after the other: lists of parts; an exception is raised, a function awaited."""
 
     model: str = "scripted"
-    script: list = []
+    script: list = []  # noqa: RUF012 - a field of pydantic, which copies it
 
     async def generate_content_async(self, llm_request, stream=False):
         answer = self.script.pop(0)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".venv" / "frameworks"
+PATIENCE = 600  # seconds for the tests of one environment
 
 # What the makers of frameworks would like to be told is not ours to send, and nothing is looked up in the network.
 QUIET = {
@@ -80,7 +81,12 @@ class Environment:
         for test, why in self.cannot.items():
             print(f"not run: {test}: {why}", flush=True)
             command += ["--deselect", test]
-        return subprocess.run(command, cwd=ROOT, env={**os.environ, **QUIET}, check=False).returncode == 0
+        try:
+            done = subprocess.run(command, cwd=ROOT, env={**os.environ, **QUIET}, check=False, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            print(f"{self.name}: its tests did not come to their end in {PATIENCE} seconds", flush=True)
+            return False
+        return done.returncode == 0
 
 
 def tools() -> list[str]:
@@ -98,14 +104,32 @@ CLIENTS = tuple(
     for name in ("openai_chat", "openai_responses", "anthropic_messages", "google_genai", "stream_clients", "tool_runners")
 )
 PYDANTIC = f"{A}test_pydantic_ai.py::"
-DSPY = f"{A}test_dspy.py::"
 LITELLM = "ignore:Item:UserWarning"  # of a package that DSPy asks its models through, as it is imported
+PROGRAMS = (f"{A}test_dspy.py", f"{A}test_dspy_hearing.py", f"{A}test_dspy_stops.py")  # its streams were others before 3.4
+NO_END = {
+    f"{A}test_dspy.py::test_code_that_a_program_runs_is_a_row": "DSPy had no such interpreter",
+    f"{A}test_dspy_hearing.py::test_two_runs_in_threads_hear_each_its_own": "it does not come to its end with this DSPy",
+    f"{A}test_dspy_stops.py::test_a_model_that_hangs_ends_with_its_task": "it does not come to its end with this DSPy",
+}
 NO_EVENT = "pydantic-ai 1 tells a capability of no event there, so a stop waits for the next step"
 ADK = (f"{F}test_google_adk.py",)
+CANCELLED = ("a tool", "a model", "a tool of an agent inside a tool", "a sub-agent")
+UNTOLD = "ADK 1 tells a plugin nothing of that: what was open ends with the block"
 
 ENVIRONMENTS = (
     Environment("google-adk", ("google-adk==2.13.0",), ADK, "adapter"),
-    Environment("google-adk-1", ("google-adk==1.39.1",), ADK, "adapter"),
+    Environment(
+        "google-adk-1",
+        ("google-adk==1.39.1",),
+        ADK,
+        "adapter",
+        cannot={
+            **{f"{ADK[0]}::test_cancelling_ends_what_was_open_as_cancelled[by plugin-{where}]": UNTOLD for where in CANCELLED},
+            f"{ADK[0]}::test_the_sync_runner_is_heard_too_from_inside_a_running_loop[by itself]": (
+                "the thread of ADK 1's `runner.run` does not know the block; give the runner the plugin"
+            ),
+        },
+    ),
     Environment("claude-agent-sdk", ("claude-agent-sdk==0.2.189",), (f"{F}test_claude_agent.py",), "adapter"),
     Environment(
         "crewai",
@@ -113,7 +137,7 @@ ENVIRONMENTS = (
         (f"{F}test_crewai.py",),
         "spans of OpenInference",
     ),
-    Environment("strands-agents", ("strands-agents==1.62.0",), (f"{F}test_strands.py",), "its own spans"),
+    Environment("strands-agents", ("strands-agents[openai]==1.62.0",), (f"{F}test_strands.py",), "its own spans"),
     Environment(
         "autogen",
         ("autogen-agentchat==0.7.5", "autogen-ext[openai]==0.7.5", "openinference-instrumentation-openai==0.1.66"),
@@ -128,7 +152,13 @@ ENVIRONMENTS = (
     ),
     Environment(
         "langchain-0.3",
-        ("langchain==0.3.30", "langchain-core==0.3.86", "langgraph==0.6.11"),
+        (
+            "langchain==0.3.30",
+            "langchain-core==0.3.86",
+            "langgraph==0.6.11",
+            "langchain-openai==0.3.35",
+            "langchain-anthropic==0.3.22",
+        ),
         (f"{F}test_langchain_0_3.py",),
         "adapter",
     ),
@@ -159,12 +189,8 @@ ENVIRONMENTS = (
         "adapter",
         theirs=("ignore::pydantic.warnings.UnsupportedFieldAttributeWarning",),
     ),
-    Environment(
-        "dspy-3.0", ("dspy==3.0.4",), tuple(f"{A}test_dspy{name}.py" for name in ("", "_hearing", "_stops")), "adapter", (LITELLM,)
-    ),
-    Environment(
-        "dspy-2.6", ("dspy==2.6.27",), tuple(f"{A}test_dspy{name}.py" for name in ("", "_hearing", "_stops")), "adapter", (LITELLM,)
-    ),
+    Environment("dspy-3.0", ("dspy==3.0.4",), PROGRAMS, "adapter", (LITELLM,), NO_END),
+    Environment("dspy-2.6", ("dspy==2.6.27",), PROGRAMS, "adapter", (LITELLM,), NO_END),
     Environment("openai-2", ("openai==2.54.0", "anthropic==0.125.0", "google-genai==2.34.0"), CLIENTS, "streams"),
     Environment("openai-1", ("openai==1.109.1", "anthropic==0.125.0", "google-genai==1.75.0"), CLIENTS, "streams"),
 )

@@ -55,8 +55,12 @@ from frameworks.adk_agents import (
     text,
     thought,
 )
+from test_examples import (
+    test_a_notebook_is_short_has_one_line_to_change_and_keeps_its_outputs as check_what_it_keeps,
+)
+from test_examples import test_a_notebook_runs_as_it_stands_and_shows_what_it_keeps as check_what_it_shows
 
-QUESTION = "Please approve or reject the tool call delete() by responding with a FunctionResponse with an expected ToolConfirmation payload."
+QUESTION = "May `delete` run?"
 WAYS = ("by itself", "by plugin", "by both")
 
 pytestmark = [
@@ -516,3 +520,8 @@ def test_it_is_heard_also_when_it_is_imported_inside_the_block(pytestconfig):
     code = f"import sys; sys.path.insert(0, {tests!r})\n" + textwrap.dedent(IMPORTED_INSIDE)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("Mild. {} False", "")
+
+
+def test_the_notebook_runs_as_it_stands_and_shows_what_it_keeps(tmp_path):
+    check_what_it_keeps("google_adk")
+    check_what_it_shows("google_adk", tmp_path)

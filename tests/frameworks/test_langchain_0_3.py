@@ -172,7 +172,7 @@ def test_an_agent_inside_a_tool_stands_under_its_call():
         return await call(create_react_agent(model(asking(("ask_expert", {"question": "?"}, "c1")), "Done."), [ask_expert]), "hi")
 
     run = watched(agent)
-    asked, expert, inner = run.steps
+    asked, expert, _ = run.steps
     assert [step.parent for step in run.steps] == [None, asked.id, expert.id]
     assert [event.name for event in of(run, AgentStarted)] == ["expert"]
     assert run.answer_text == "Done."

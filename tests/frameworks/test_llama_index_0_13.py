@@ -1,6 +1,7 @@
 """LlamaIndex 0.13, the version before, whose models tell of tools in other words than 0.14's; heard by the same adapter.
 
-It reads the annotations of tools as they stand, so there are no postponed ones here. Runs in an environment of its own; where a newer one is installed, its tests are those in `tests/adapters`.
+It reads the annotations of tools as they stand, so there are no postponed ones here. Runs in an environment of its own; where a
+newer one is installed, its tests are those in `tests/adapters`.
 """
 
 import asyncio
@@ -100,7 +101,9 @@ async def traffic() -> str:
 
 
 def agent_of(*script, tools=(weather, traffic), **options):
-    return FunctionAgent(tools=list(tools), llm=Scripted(script=list(script)), **{"name": "forecaster", "description": "x", **options})
+    return FunctionAgent(
+        tools=list(tools), llm=Scripted(script=list(script)), **{"name": "forecaster", "description": "x", **options}
+    )
 
 
 TWO_TOOLS = [("Looking.", [("weather", "w", {"city": "Oslo"}), ("traffic", "t", {})]), ("Oslo is mild.", [])]

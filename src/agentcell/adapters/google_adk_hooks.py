@@ -109,7 +109,7 @@ def plugin_class() -> Any:
     """The class of a run's plugin, which inherits from ADK's own."""
     from google.adk.plugins.base_plugin import BasePlugin
 
-    class AgentcellPlugin(BasePlugin):
+    class AgentcellPlugin(BasePlugin):  # type: ignore[misc]  # ADK is not installed where types are checked
         """Hears a runner, and answers nothing."""
 
         def __init__(self, adapter: GoogleADKAdapter) -> None:

@@ -53,6 +53,8 @@ def waiting_in(request: Any) -> tuple[str | None, str, tuple[str, ...]]:
     if request.name == CONFIRMATION:
         asked = arguments.get("originalFunctionCall") or {}
         hint = text_of(arguments.get("toolConfirmation"), "hint")
+        if "FunctionResponse" in hint:  # ADK's own, which speaks to whoever writes the program
+            hint = ""
         return asked.get("id"), hint or f"May `{asked.get('name')}` run?", ("approve", "reject")
     if request.name == CREDENTIAL:
         call = text_of(arguments, "functionCallId", "function_call_id") or None
