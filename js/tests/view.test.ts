@@ -389,7 +389,7 @@ test("nothing is left when the model goes: no listeners, no timers, no elements"
   const { length } = page.host.sent;
   pass(60_000);
   assert.equal(page.host.sent.length, length);
-  assert.throws(() => widget.render({ model: page.host.model, el: place() }), /is not open/);
+  assert.throws(() => widget.render({ model: page.host.model, el: place() }), /no open model/);
 });
 
 test("a view says when it comes and when it leaves, by one name", () => {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextvars import Context
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -48,7 +49,8 @@ class CellOutput:
     def replace(self, data: Mapping[str, Any], *, metadata: Mapping[str, Any]) -> None:
         """Puts something else in its place; from any thread, also when the cell is over."""
         update: Callable[..., None] = self._handle.update
-        update(data, metadata=metadata, raw=True)
+        # Out of any task's context, in which ipykernel 7 keeps the cell that began the task: nbclient hears only of the cell it runs.
+        Context().run(update, data, metadata=metadata, raw=True)
 
     def show_anew(self, data: Mapping[str, Any], *, metadata: Mapping[str, Any]) -> None:
         """Shows it once more in its own cell, behind what is there now; from any thread, also when the cell is over."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from browser.lab import Lab, NotebookPage, expect
 from browser.notebooks import notebook
 
@@ -39,12 +41,13 @@ def expect_end_in_file(page: NotebookPage) -> None:
     assert "This was saved before" not in output.data["text/html"]
 
 
-def test_a_page_that_is_reloaded_while_the_cell_runs_gets_the_end(jupyterlab: Lab):
+def test_a_page_that_is_reloaded_while_the_cell_runs_gets_the_end(jupyterlab: Lab, shots: Path):
     page = begun(jupyterlab)
     page.reload()
     expect(page.output(1)).to_have_text("Loading widget...")  # the kernel tells nobody of its widgets before the cell is done
     page.open_gate("reading")
     expect_end(page)
+    page.output(1).screenshot(path=shots / "reloaded.png")
     page.wait("() => lab.isChanged()")  # so it is saved by itself
     expect_end_in_file(page)
 

@@ -99,6 +99,7 @@ def check_rows(place: Locator) -> None:
 
 
 def box_of(place: Locator) -> dict[str, float]:
+    expect(place.first).to_be_visible()
     box = place.first.bounding_box()
     assert box
     return dict(box)

@@ -40,6 +40,7 @@ def test_a_run_wears_the_editors_colours_and_hears_the_reader(jupyterlab: Lab, t
         expect(page.page.locator(".cell-output-ipywidget-background")).to_have_css("background-color", "rgba(0, 0, 0, 0)")
         expect(cell).to_have_css("color", COLOURS[theme])
         expect(cell.locator(".ac-title")).to_have_css("color", COLOURS[theme])
+        expect(cell.locator(".ac-time")).not_to_have_css("color", COLOURS[theme])  # as VS Code's own for descriptions may be
         assert page.page.evaluate("() => getComputedStyle(document.body).getPropertyValue('--jp-ui-font-color1')") != ""
 
         cell.get_by_role("button", name="metrics").click()
