@@ -107,13 +107,7 @@ PYDANTIC = f"{A}test_pydantic_ai.py::"
 LITELLM = "ignore:Item:UserWarning"  # of a package that DSPy asks its models through, as it is imported
 PROGRAMS = (f"{A}test_dspy.py", f"{A}test_dspy_hearing.py", f"{A}test_dspy_stops.py")  # its streams were others before 3.4
 NO_END = {
-    f"{A}test_dspy.py::test_code_that_a_program_runs_is_a_row": "DSPy had no such interpreter",
-    f"{A}test_dspy.py::test_an_agent_that_asks_for_two_tools_at_once[sync]": "DSPy had no ReActV2",
-    f"{A}test_dspy.py::test_an_agent_that_asks_for_two_tools_at_once[async]": "DSPy had no ReActV2",
-    f"{A}test_dspy.py::test_what_the_model_thinks_by_itself_is_told_and_once": "DSPy's fake model could not think",
-    f"{A}test_dspy.py::test_an_agent_of_another_framework_that_a_tool_calls_speaks_to_that_tool": "LangChain is not there",
     f"{A}test_dspy_hearing.py::test_two_runs_in_threads_hear_each_its_own": "it does not come to its end with this DSPy",
-    f"{A}test_dspy_stops.py::test_a_model_that_hangs_ends_with_its_task": "it does not come to its end with this DSPy",
 }
 NO_EVENT = "pydantic-ai 1 tells a capability of no event there, so a stop waits for the next step"
 ADK = (f"{F}test_google_adk.py",)

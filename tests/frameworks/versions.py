@@ -51,7 +51,7 @@ MAIN = tuple(
         ("pydantic-ai-slim", "adapter", adapters("pydantic_ai", "pydantic_ai_spans")),
         ("openai-agents", "adapter", adapters("openai_agents")),
         ("smolagents", "adapter", adapters("smolagents")),
-        ("dspy", "adapter", adapters("dspy")),
+        ("dspy", "adapter", adapters("dspy", "dspy_hearing", "dspy_late")),
         ("llama-index-core", "adapter", adapters("llama_index")),
         ("ag-ui-protocol", "streams, both ways", adapters("ag_ui")),
         ("opentelemetry-sdk", "spans", adapters("opentelemetry")),
