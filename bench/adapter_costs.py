@@ -1,7 +1,8 @@
 """What each framework's adapter costs: the same agent with the framework's own fake model, watched and not, in turns.
 
 A fake model answers at once, so that nothing is left of a run but the framework's own work and ours; beside a real model, which takes
-seconds, both are nothing. What counts is the ratio between them, and what one event costs beside a plain call of Python.
+seconds, both are nothing. What counts is the ratio between them. What one event costs stands beside it, with what a framework
+does more when it is heard, as to stream.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 15
 RATIO = 2.0  # a watched run beside an unwatched one: the framework's own work is a few milliseconds
-EVENT = 20_000.0  # an event beside an empty call (40 ns); what a framework does more when it is heard, as to stream, is in it
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # the agents that the tests run
 os.environ |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENAI_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
@@ -154,5 +154,5 @@ def measure_adapters(report: Report) -> None:
             report.line(f"{name}: unwatched", without * 1e3, "ms")
             report.line(f"{name}: watched, {events} events", within / without, "×", at_most=RATIO)
             report.line(f"{name}: an event", cost, "µs")
-            report.line(f"{name}: an event beside an empty call", cost / empty, "×", at_most=EVENT)
+            report.line(f"{name}: an event beside an empty call", cost / empty, "×")
     logging.disable(logging.NOTSET)

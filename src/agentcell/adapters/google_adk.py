@@ -8,70 +8,18 @@ own, which belongs to the tool call that this code is in.
 from __future__ import annotations
 
 import sys
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcell.adapters import google_adk_parts as parts
 from agentcell.adapters.fields import field as field_of
 from agentcell.adapters.fields import plain, text_of
+from agentcell.adapters.google_adk_invocation import INSIDE, Inside, Invocation, leave, speaker_of
 from agentcell.adapters.hearing import heard, interruption
 from agentcell.adapters.ledger import Ledger
 from agentcell.events import ToolOffer
 
 if TYPE_CHECKING:
-    from agentcell.adapters.ledger import Turn
     from agentcell.run import Run
-    from agentcell.tool_call import FrameworkCall
-
-
-@dataclass(slots=True)
-class Invocation:
-    """One call of a runner.
-
-    Attributes:
-        turn: The user's call that it belongs to.
-        own: The key of its agent in that turn; "" when the user called it.
-        first: The name of that agent.
-        before: An exception that was under way when it began, so none of its own.
-        agents: The keys of the agents that were started, by name.
-        models: The key of the newest model call of each agent, by the agent's name and branch.
-        count: How many model calls there were.
-        calls: The tool calls that run here, by ADK's id.
-        over: Whether it has ended.
-    """
-
-    turn: Turn
-    own: str = ""
-    first: str = ""
-    before: BaseException | None = None
-    agents: dict[str, str] = field(default_factory=dict)
-    models: dict[tuple[str, str], str] = field(default_factory=dict)
-    count: int = 0
-    calls: dict[str, Inside] = field(default_factory=dict)
-    over: bool = False
-
-    def key(self, call_id: str | None) -> str:
-        """The key of a tool call: agents one inside the other may use the same ids."""
-        return f"{self.own}:{call_id}" if self.own else call_id or ""
-
-    def agent(self, name: str) -> str:
-        """The key of an agent that was started."""
-        return self.agents.get(name, self.own)
-
-
-@dataclass(slots=True, eq=False)
-class Inside:
-    """A tool call that this code is in."""
-
-    invocation: Invocation
-    agent: str
-    key: str
-    call: FrameworkCall | None
-    around: Inside | None
-
-
-INSIDE: ContextVar[Inside | None] = ContextVar("agentcell_google_adk", default=None)
 
 
 class GoogleADKAdapter:
@@ -120,7 +68,7 @@ class GoogleADKAdapter:
             return
         invocation.over = True
         for inside in tuple(invocation.calls.values()):
-            _leave(inside)
+            leave(inside)
         if invocation.own:
             invocation.turn.end_agent(invocation.own, error=error)
         else:
@@ -224,7 +172,7 @@ class GoogleADKAdapter:
         invocation = self._open.get(callback_context.invocation_id)
         if invocation is None:
             return
-        turn, speaker = invocation.turn, _speaker(callback_context)
+        turn, speaker = invocation.turn, speaker_of(callback_context)
         before = invocation.models.get(speaker, "")
         if turn.is_asked(before):
             turn.end_model(before)
@@ -242,7 +190,7 @@ class GoogleADKAdapter:
     def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
         """A model says something, or has said all."""
         invocation = self._open.get(callback_context.invocation_id)
-        key = invocation.models.get(_speaker(callback_context)) if invocation is not None else None
+        key = invocation.models.get(speaker_of(callback_context)) if invocation is not None else None
         if invocation is None or key is None:
             return
         turn, content = invocation.turn, field_of(llm_response, "content")
@@ -267,7 +215,7 @@ class GoogleADKAdapter:
     def on_model_error_callback(self, *, callback_context: Any, llm_request: Any, error: BaseException) -> None:  # noqa: ARG002 - ADK's
         """A model call has failed."""
         invocation = self._open.get(callback_context.invocation_id)
-        key = invocation.models.get(_speaker(callback_context)) if invocation is not None else None
+        key = invocation.models.get(speaker_of(callback_context)) if invocation is not None else None
         if invocation is not None and key is not None:
             invocation.turn.end_model(key, error=error)
 
@@ -279,7 +227,7 @@ class GoogleADKAdapter:
         invocation = self._open.get(tool_context.invocation_id)
         if invocation is None:
             return
-        turn, speaker = invocation.turn, _speaker(tool_context)
+        turn, speaker = invocation.turn, speaker_of(tool_context)
         key, agent = invocation.key(tool_context.function_call_id), invocation.agent(speaker[0])
         turn.start_tool(key, tool.name, plain(tool_args), agent=agent, model=invocation.models.get(speaker, ""))
         inside = invocation.calls[key] = Inside(invocation, agent, key, turn.enter_tool(key), INSIDE.get())
@@ -293,7 +241,7 @@ class GoogleADKAdapter:
             return
         turn, call_id = invocation.turn, tool_context.function_call_id
         key, actions = invocation.key(call_id), tool_context.actions
-        _leave(invocation.calls.pop(key, None))
+        leave(invocation.calls.pop(key, None))
         told = field_of(tool_context, "tool_confirmation")
         if call_id in actions.requested_tool_confirmations or call_id in actions.requested_auth_configs:
             return
@@ -310,20 +258,5 @@ class GoogleADKAdapter:
         invocation = self._open.get(tool_context.invocation_id)
         if invocation is not None:
             key = invocation.key(tool_context.function_call_id)
-            _leave(invocation.calls.pop(key, None))
+            leave(invocation.calls.pop(key, None))
             invocation.turn.end_tool(key, error=error)
-
-
-def _speaker(context: Any) -> tuple[str, str]:
-    """The agent whose context this is, by its name and, where agents run side by side, its branch."""
-    return text_of(context, "agent_name"), text_of(field_of(context, "_invocation_context"), "branch")
-
-
-def _leave(inside: Inside | None) -> None:
-    """The tool's code is left."""
-    if inside is None:
-        return
-    if inside.call is not None:
-        inside.call.leave()
-    if INSIDE.get() is inside:
-        INSIDE.set(inside.around)
