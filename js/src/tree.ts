@@ -1,9 +1,7 @@
 // Which row stands under which, which ones run, and which of them are worth seeing.
 
+import { RUNNING_SHOWN } from "./limits";
 import type { Step, View } from "./wire";
-
-/** No more running rows than this are kept in sight at once. */
-const RUNNING_SHOWN = 12;
 
 export class Tree {
   /** Ids of the rows that run, each with the moment it began, on performance.now()'s scale. */

@@ -2,7 +2,7 @@
 
 import { newId } from "./actions";
 import { Answer } from "./answer";
-import { button, codeMarked, make, setText, words } from "./dom";
+import { button, codeMarked, expand, make, setText, words } from "./dom";
 import { clockText } from "./duration";
 import type { Change } from "./patch";
 import { Questions } from "./questions";
@@ -82,6 +82,7 @@ export class CellView implements Drawn {
 
   update(change: Change | null): void {
     const { view, shown, lost } = this.#store;
+    this.#header.title = view.task;
     this.#root.ariaLabel = view.task || "Agent run";
     const state = this.#state();
     this.#root.dataset.state = state;
@@ -89,7 +90,7 @@ export class CellView implements Drawn {
     setText(this.#sign, SIGNS[state] ?? "");
     this.#header.hidden = !view.title;
     this.#header.disabled = view.steps.length === 0;
-    this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`);
+    expand(this.#header, shown === "live" || shown === "all");
     this.#say(lost ? "No answer from the kernel" : view.sentence || view.status_line);
     this.tick();
     this.#questions.update(view.questions);
