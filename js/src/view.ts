@@ -52,10 +52,9 @@ export class CellView implements Drawn {
     this.#line.setAttribute("aria-live", "polite");
     this.#root.role = "group";
     // JupyterLab takes Enter from whatever has the focus, unless told not to; after a click its own keys should work on.
-    this.#root.addEventListener("focusin", ({ target }) => {
-      const element = target as Element;
-      element.toggleAttribute("data-lm-suppress-shortcuts", element.matches(":focus-visible"));
-    });
+    this.#root.addEventListener("focusin", ({ target }) =>
+      (target as Element).toggleAttribute("data-lm-suppress-shortcuts", (target as Element).matches(":focus-visible")),
+    );
     // A host may draw the view anew at the end: what the reader has opened is open there, too. This event does not bubble.
     this.#trace.addEventListener("toggle", () => (store.reader.trace = this.#trace.innerHTML), true);
     this.#root.append(

@@ -144,10 +144,7 @@ set(step, began) {
 	step.state !== "running" ? this.running.delete(step.id) : this.running.has(step.id) || this.running.set(step.id, began(step));
 }
 live({ steps, live_steps }, opened) {
-	let seen = new Set(), newest = (parent) => {
-		let rows = this.#under.get(parent) ?? [];
-		for (let id of rows.slice(-live_steps || 1 / 0)) add(steps, id, seen);
-	};
+	let seen = new Set(), newest = (parent) => {for (let id of this.#under.get(parent)?.slice(-live_steps || 1 / 0) ?? []) add(steps, id, seen)};
 	newest(null);
 	for (let id of [...this.running.keys()].slice(-12)) add(steps, id, seen), newest(id);
 	for (let id of opened) add(steps, id, seen);
@@ -157,10 +154,7 @@ live({ steps, live_steps }, opened) {
 function kept({ steps, outcome, live_steps }, opened) {
 let seen = new Set();
 for (let id of opened) add(steps, id, seen);
-if (outcome === "failed" || outcome === "cancelled") {
-	let bad = steps.filter((step) => step.state === "failed");
-	for (let { id } of bad.slice(-live_steps || 1 / 0)) add(steps, id, seen);
-}
+if (outcome === "failed" || outcome === "cancelled") for (let { id } of steps.filter((step) => step.state === "failed").slice(-live_steps || 1 / 0)) add(steps, id, seen);
 return inOrder(seen);
 }
 function add(steps, id, seen) {for (let row = steps[id]; row && !seen.has(row.id); row = steps[row.parent ?? -1]) seen.add(row.id)}
@@ -414,10 +408,7 @@ var CellView = class {
 #trace = make("div", "");
 #placed = "";
 constructor(store, place) {
-	this.#store = store, this.#rows = new Rows(store, this.#id), this.#questions = new Questions(store, () => this.#header.focus({ preventScroll: true })), this.#icon.ariaHidden = "true", this.#header.setAttribute("aria-controls", this.#id), this.#header.onclick = () => store.openBlock(this.#header.getAttribute("aria-expanded") !== "true"), this.#stop.onclick = ({ detail }) => detail > 1 || store.stop(), this.#line.role = "status", this.#line.setAttribute("aria-live", "polite"), this.#root.role = "group", this.#root.addEventListener("focusin", ({ target }) => {
-		let element = target;
-		element.toggleAttribute("data-lm-suppress-shortcuts", element.matches(":focus-visible"));
-	}), this.#trace.addEventListener("toggle", () => store.reader.trace = this.#trace.innerHTML, true), this.#root.append(make("div", "ac-top", this.#header, this.#stop), this.#line, this.#questions.element, this.#rows.element, this.#answer.element, this.#trace), this.update(null), place.append(this.#root), store.add(this), place.closest(".jupyter-widgets-disconnected") && store.cutOff(), store.send({ type: "hello", view: this.#id });
+	this.#store = store, this.#rows = new Rows(store, this.#id), this.#questions = new Questions(store, () => this.#header.focus({ preventScroll: true })), this.#icon.ariaHidden = "true", this.#header.setAttribute("aria-controls", this.#id), this.#header.onclick = () => store.openBlock(this.#header.getAttribute("aria-expanded") !== "true"), this.#stop.onclick = ({ detail }) => detail > 1 || store.stop(), this.#line.role = "status", this.#line.setAttribute("aria-live", "polite"), this.#root.role = "group", this.#root.addEventListener("focusin", ({ target }) => target.toggleAttribute("data-lm-suppress-shortcuts", target.matches(":focus-visible"))), this.#trace.addEventListener("toggle", () => store.reader.trace = this.#trace.innerHTML, true), this.#root.append(make("div", "ac-top", this.#header, this.#stop), this.#line, this.#questions.element, this.#rows.element, this.#answer.element, this.#trace), this.update(null), place.append(this.#root), store.add(this), place.closest(".jupyter-widgets-disconnected") && store.cutOff(), store.send({ type: "hello", view: this.#id });
 }
 dispose() {
 	this.#store.send({ type: "left", view: this.#id }), this.#store.remove(this), this.#rows.dispose(), this.#root.remove();
