@@ -13,7 +13,7 @@ export function lastSeen(store: Store): unknown {
   const rows: HTMLElement[] = [];
   let left = KEPT_BODIES;
   for (const step of view.steps.slice(-KEPT_ROWS)) {
-    const words = codeMarked(`${step.text}${faint(step, store.rowSeconds(step))}`);
+    const words = codeMarked(`${step.text}${faint(step, store.rowSeconds(step)).replace(" ", " — ")}`);
     const row = make("li", "", "\n");
     left -= step.body.length;
     if (step.body && left > 0) row.append(make("details", "", make("summary", "", ...words), html(step.body)));

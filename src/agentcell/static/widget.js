@@ -80,7 +80,7 @@ get under() {return this.#under ??= this.element.appendChild(make("div", "ac-und
 function lastSeen(store) {
 let { view, seen } = store, list = make("ul", ""), rows = [], left = 12e4;
 for (let step of view.steps.slice(-500)) {
-	let words2 = codeMarked(`${step.text}${faint(step, store.rowSeconds(step))}`), row = make("li", "", `
+	let words2 = codeMarked(`${step.text}${faint(step, store.rowSeconds(step)).replace(" ", " — ")}`), row = make("li", "", `
 `);
 	left -= step.body.length, step.body && left > 0 ? row.append(make("details", "", make("summary", "", ...words2), html(step.body))) : row.append(...words2), (rows[step.parent ?? -1]?.appendChild(make("ul", "")) ?? list).append(row), rows[step.id] = row;
 }
