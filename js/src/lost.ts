@@ -6,27 +6,30 @@ import { KEPT_BODIES, KEPT_ROWS } from "./limits";
 import { faint } from "./row";
 import type { Store } from "./store";
 
-/** What a notebook's file can hold of it: HTML that needs neither script nor style, and the same as text. */
+/** What a notebook's file can hold of it: HTML that needs neither script nor style, and text. */
 export function lastSeen(store: Store): unknown {
-  const { view, seen } = store;
+  const { steps, blocks } = store.view;
   const list = make("ul", "");
+  const answer = html(blocks.join(""));
   const rows: HTMLElement[] = [];
+  let text = `Kernel lost · last seen at ${clockText(store.seen)}`;
+  // As Python marks what it leaves: no `$` in it is mathematics.
+  const page = make("div", "agentcell-snapshot mathjax_ignore tex2jax_ignore", make("b", "", text), list, answer);
   let left = KEPT_BODIES;
-  for (const step of view.steps.slice(-KEPT_ROWS)) {
-    const words = codeMarked(`${step.text}${faint(step, store.rowSeconds(step)).replace(" ", " — ")}`);
-    const row = make("li", "", "\n");
+  for (const step of steps.slice(-KEPT_ROWS)) {
+    const line = step.text + faint(step, store.rowSeconds(step)).replace(" ", " — ");
+    const words = codeMarked(line);
+    const row = make("li", "");
+    text += `\n  • ${line}`;
     left -= step.body.length;
     if (step.body && left > 0) row.append(make("details", "", make("summary", "", ...words), html(step.body)));
     else row.append(...words);
     (rows[step.parent ?? -1]?.appendChild(make("ul", "")) ?? list).append(row);
     rows[step.id] = row;
   }
-  // As Python marks what it leaves: no `$` in it is mathematics.
-  const page = make("div", "agentcell-snapshot mathjax_ignore tex2jax_ignore");
-  page.append(make("b", "", "Kernel lost"), ` · last seen at ${clockText(seen)}`, list, "\n\n", html(view.blocks.join("\n")));
   return {
     output_type: "display_data",
-    data: { "text/html": page.outerHTML, "text/plain": page.textContent },
+    data: { "text/html": page.outerHTML, "text/plain": `${text}\n\n${answer.textContent}` },
     metadata: {},
   };
 }

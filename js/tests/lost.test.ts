@@ -40,21 +40,21 @@ test("title, rows in their places, what came of them, and the answer so far", ()
       running(1, { kind: "agent", text: "researcher", started: 2 }),
       step(2, { parent: 1, text: "Searching", detail: "Found 2 notes", body: "<dl><dt>in</dt></dl>" }),
     ],
-    blocks: ["<p>So far.</p>", "<p>And more.</p>"],
+    blocks: ["<p>So far.</p>\n", "<p>And more.</p>"],
   });
   const rows = [
-    "<li>\nReading <code>log</code> — 1.2s</li>",
-    "<li>\nresearcher — 10s<ul><li>\n<details><summary>Searching — Found 2 notes · 1.2s</summary>",
+    "<li>Reading <code>log</code> — 1.2s</li>",
+    "<li>researcher — 10s<ul><li><details><summary>Searching — Found 2 notes · 1.2s</summary>",
     "<div><dl><dt>in</dt></dl></div></details></li></ul></li>",
   ];
   const answer = "<div><p>So far.</p>\n<p>And more.</p></div>";
   const marks = '<div class="agentcell-snapshot mathjax_ignore tex2jax_ignore">';
-  assert.equal(html, `${marks}<b>Kernel lost</b> · last seen at 12s<ul>${rows.join("")}</ul>\n\n${answer}</div>`);
+  assert.equal(html, `${marks}<b>Kernel lost · last seen at 12s</b><ul>${rows.join("")}</ul>${answer}</div>`);
   assert.deepEqual(text.split("\n"), [
     "Kernel lost · last seen at 12s",
-    "Reading log — 1.2s",
-    "researcher — 10s",
-    "Searching — Found 2 notes · 1.2sin",
+    "  • Reading `log` — 1.2s",
+    "  • researcher — 10s",
+    "  • Searching — Found 2 notes · 1.2s",
     "",
     "So far.",
     "And more.",

@@ -78,17 +78,15 @@ get under() {return this.#under ??= this.element.appendChild(make("div", "ac-und
 }
 };
 function lastSeen(store) {
-let { view, seen } = store, list = make("ul", ""), rows = [], left = 12e4;
-for (let step of view.steps.slice(-500)) {
-	let words2 = codeMarked(`${step.text}${faint(step, store.rowSeconds(step)).replace(" ", " — ")}`), row = make("li", "", `
-`);
-	left -= step.body.length, step.body && left > 0 ? row.append(make("details", "", make("summary", "", ...words2), html(step.body))) : row.append(...words2), (rows[step.parent ?? -1]?.appendChild(make("ul", "")) ?? list).append(row), rows[step.id] = row;
+let { steps, blocks } = store.view, list = make("ul", ""), answer = html(blocks.join("")), rows = [], text = `Kernel lost · last seen at ${clockText(store.seen)}`, page = make("div", "agentcell-snapshot mathjax_ignore tex2jax_ignore", make("b", "", text), list, answer), left = 12e4;
+for (let step of steps.slice(-500)) {
+	let line = step.text + faint(step, store.rowSeconds(step)).replace(" ", " — "), words2 = codeMarked(line), row = make("li", "");
+	text += `
+• ${line}`, left -= step.body.length, step.body && left > 0 ? row.append(make("details", "", make("summary", "", ...words2), html(step.body))) : row.append(...words2), (rows[step.parent ?? -1]?.appendChild(make("ul", "")) ?? list).append(row), rows[step.id] = row;
 }
-let page = make("div", "agentcell-snapshot mathjax_ignore tex2jax_ignore");
-return page.append(make("b", "", "Kernel lost"), ` · last seen at ${clockText(seen)}`, list, `
+return { output_type: "display_data", data: { "text/html": page.outerHTML, "text/plain": `${text}
 
-`, html(view.blocks.join(`
-`))), { output_type: "display_data", data: { "text/html": page.outerHTML, "text/plain": page.textContent }, metadata: {} };
+${answer.textContent}` }, metadata: {} };
 }
 function html(text) {
 let element = make("div", "");
