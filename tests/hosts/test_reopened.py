@@ -126,6 +126,9 @@ def test_it_reads_the_same_after_githubs_sanitizer_whether_or_not_that_keeps_wha
 @pytest.mark.parametrize("template", ["lab", "classic", "basic", "webpdf", "reveal"])
 def test_nbconvert_keeps_the_html_in_every_template(finished: NotebookNode, template: str):
     page, _ = HTMLExporter(template_name=template).from_notebook_node(finished)
+    assert re.search(r'<div class="agentcell-snapshot [^"]*\btex2jax_ignore\b', page), (
+        "its MathJax would take money for mathematics"
+    )
     assert lines_of_run(page) == READS
     assert not WIDGET.search(page)
 
