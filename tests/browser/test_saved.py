@@ -29,6 +29,7 @@ def test_the_file_holds_a_page_of_its_own(jupyterlab: Lab, shots: Path, theme: s
     cell = page.output(1).locator(".agentcell")
     expect(cell.locator(".ac-text")).to_have_count(4)
     expect(cell.locator(".ac-line")).to_have_text("Reading page 2 of 5")
+    expect(cell.locator(".ac-head")).to_have_attribute("title", "Why is checkout slow?")
     cell.screenshot(path=shots / f"{theme}-1-running.png")
     page.open_gate("searching")
     expect(cell.locator("pre")).to_contain_text("size: 64")
