@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from agentcell.asking import Asking
 from agentcell.cleaning import cleaned
 from agentcell.context import Block, current_run
-from agentcell.errors import AgentcellError, describe, first_line, must_be_text
+from agentcell.errors import AgentcellError, RunStopped, describe, first_line, must_be_text
 from agentcell.events import (
     AnyEvent,
     Noted,
@@ -342,6 +342,8 @@ class Run(Asking, Readings, Frameworks):
             error_type, line = type(error).__name__, first_line(error)
         elif life.limit is not None:
             outcome = "limited"
+        if self.stopping and outcome != "failed":  # by `RunStopped`, by an interrupt after it, or by code that polls
+            outcome, error_type = "cancelled", RunStopped.__name__
         ended = RunEnded(outcome=outcome, error_type=error_type, error=line)
         self._intake.add(cleaned(ended, self._redact))
 
