@@ -141,7 +141,7 @@ def test_where_a_kernel_has_nobody_to_ask_it_says_what_to_do(monkeypatch: pytest
         raise NotImplementedError("raw_input was called, but this frontend does not support input requests.")
 
     monkeypatch.setattr(builtins, "input", read)
-    with pytest.raises(EOFError, match=r"nobody is there to answer 'Send it\\?': give run.pause an `ask=`"):
+    with pytest.raises(EOFError, match=r"nobody is there to answer 'Send it\?': give run.pause an `ask=`"):
         ask_console("Send it?", ())
 
 
