@@ -64,8 +64,8 @@ def test_a_check_gives_a_good_value_back():
     ("error", "line", "whole"),
     [
         (ValueError("too small"), "too small", "ValueError: too small"),
-        (ValueError("first\nsecond\nthird"), "first …", "ValueError: first …"),
-        (ValueError("\n\n  later  \nmore"), "later …", "ValueError: later …"),
+        (ValueError("first\nsecond\nthird"), "first", "ValueError: first"),
+        (ValueError("\n\n  later  \nmore"), "later", "ValueError: later"),
         (ValueError(), "", "ValueError"),
         (ValueError("   \n "), "", "ValueError"),
         (KeyError("name"), "'name'", "KeyError: 'name'"),

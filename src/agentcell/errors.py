@@ -128,12 +128,12 @@ def describe(value: object) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, its first line, with "…" where there are more; "" when it says nothing."""
+    """What an exception says, its first line; "" when it says nothing."""
     try:
         lines = str(error).strip().splitlines()
     except Exception:  # noqa: BLE001 - a broken __str__
         return ""
-    return lines[0].rstrip() + " …" * (len(lines) > 1) if lines else ""
+    return lines[0].rstrip() if lines else ""
 
 
 def describe_error(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Mapping
@@ -342,7 +343,9 @@ class Run(Asking, Readings, Frameworks):
             error_type, line = type(error).__name__, first_line(error)
         elif life.limit is not None:
             outcome = "limited"
-        if self.stopping and outcome != "failed":  # by `RunStopped`, by an interrupt after it, or by code that polls
+        if self.stopping and (
+            error is None or isinstance(error, asyncio.CancelledError)
+        ):  # code that polls; an interrupted `await`
             outcome, error_type = "cancelled", RunStopped.__name__
         ended = RunEnded(outcome=outcome, error_type=error_type, error=line)
         self._intake.add(cleaned(ended, self._redact))
