@@ -210,3 +210,15 @@ def test_without_a_stdout_nothing_is_shown(monkeypatch: pytest.MonkeyPatch):
 def test_a_text_is_cut_to_cells_between_two_signs(text: str, width: int, shown: str):
     assert fit(text, width) == shown
     assert cell_width(shown) <= max(0, width)
+
+
+def test_a_program_that_ends_in_the_middle_of_a_run_draws_no_more(monkeypatch: pytest.MonkeyPatch):
+    ends = []
+    monkeypatch.setattr("agentcell.live_line.atexit.register", ends.append)
+    stage = Stage()
+    with stage.run as run:
+        run.step("First")
+        assert "Reasoning" in stage.let_pass(1)
+        (end,) = ends
+        end()
+        assert stage.let_pass(1) == "  • First"

@@ -185,14 +185,21 @@ class LiveLine:
         if errors is not None and errors is not file and errors.isatty():
             self._hooks.append(_Hook(errors, "write", self._writing))
         self._hooks.append(_Hook(builtins, "input", self._asking))
-        atexit.register(self._erase)
+        atexit.register(self._shut)
 
     def _end(self) -> None:
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
         self._file = None
-        atexit.unregister(self._erase)
+        atexit.unregister(self._shut)
+
+    def _shut(self) -> None:
+        """The program ends, in the middle of runs: the pacer's thread may tick once more, and draws nothing."""
+        with self._lock:
+            self._erase()
+            self._tellers = ()
+            self._end()
 
     def _writing(self, original: Callable[..., Any], *args: Any) -> Any:
         """Stands in for a stream's `write`."""

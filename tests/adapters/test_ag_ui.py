@@ -414,7 +414,7 @@ def test_a_run_goes_out_as_valid_events_and_comes_back_the_same(name):
     assert json.loads(json.dumps(events)) == events
     assert [one.model_dump(by_alias=True, mode="json", exclude_unset=True) for one in checked(events)] == events
     assert [event["timestamp"] for event in events] == sorted(event["timestamp"] for event in events)
-    assert events[0]["timestamp"] == int(run.events[0].started_at * 1000)
+    assert events[0]["timestamp"] == int((run.events[0].started_at + run.events[0].time) * 1000)
     again = import_run(events)
     assert shape(again)[:3] == shape(run)[:3]
     assert list(again.to_ag_ui())[1:-1]
