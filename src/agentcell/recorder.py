@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentcell.events import AnyEvent, ThinkingFailed
     from agentcell.intake import Watcher
     from agentcell.projections.run import RunProjection
+    from agentcell.requests import Conversation
     from agentcell.thinking import ThinkingHandler
 
 _DELTAS = (TextDelta, ThinkingDelta)
@@ -49,12 +50,12 @@ class Recorder:
         self._ids = itertools.count(1)
         self._stopping = Stopping(self, self._heed_stop)
 
-    def record(self, event: AnyEvent) -> None:
+    def record(self, event: AnyEvent, within: Conversation | None = None) -> None:
         """Appends an event; `seq` and `time` are set here, values are copied as plain JSON and secrets masked.
 
         A `ToolStarted` with an id that is known tells more about the same call. `RunStarted` is passed over, so that a log of another
         run can be watched: the block has begun this one, and says whose it is. What is no event, or holds what its fields do not
-        allow, is reported as a fault and left out.
+        allow, is reported as a fault and left out. `within` is whose event it is, where a framework runs several agents side by side.
         """
         if self._intake.start is None:
             raise not_entered()
@@ -73,7 +74,7 @@ class Recorder:
         with self._faults.guarding("recording an event"):
             event = self._cleaned(event)
             with self._intake.lock:
-                over = self._requests.follow(event)
+                over = self._requests.follow(event, within)
                 self._running.follow(event)
             self._intake.add(*over, event)
 

@@ -29,7 +29,7 @@ class Collector:
     ids: int = 0
     adapters: dict[type, object] = field(default_factory=dict)
 
-    def record(self, event):
+    def record(self, event, within=None):
         self.events.append(event)
 
     def raise_if_stopping(self):

@@ -31,6 +31,8 @@ class Ledger:
         self.run = run
         self.lock = threading.RLock()
         self.tools: dict[str, ToolPart] = {}
+        self.ids: dict[str, str] = {}  # of tool calls by key, as their provider gave them, where that is not the key
+        self.holders: dict[str, Turn] = {}  # by key of a tool call: the turn that has taken this key for itself
         self.pauses: dict[str, tuple[str, str | None]] = {}  # by key: the pause's id, and the key of the call that waits
         self.waiting_agents: dict[str, str] = {}  # ids by key, of sub-agents that wait on the person
         self.answered = False  # whether a turn answered in words of its own: those of the next are another paragraph
@@ -59,6 +61,12 @@ class Ledger:
                 if call.name == name and call.state in ("asked", "waiting") and key not in besides
             ]
             return next((key for key, call in calls if call.arguments == arguments), calls[0][0] if calls else None)
+
+    def waiting(self, call_id: str) -> str | None:
+        """The key of a call that a provider gave this id, and that waits on the person; None for one that does not."""
+        keys = (key for _, key in self.pauses.values() if key and self.ids.get(key, key) == call_id)
+        known = self.tools.get(call_id)
+        return next(keys, call_id if known is not None and known.state == "waiting" else None)
 
     def call_here(self) -> str | None:
         """The run's id of the tool call that this code is in, which may be of another framework, or of the user's own code."""
@@ -164,6 +172,7 @@ class Turn(TurnModels, TurnTools):
         """
         with self._ledger.lock:
             self._ledger.drop(self)
+            self.over = True
             for key in [one for one, outer in self._open_agents.items() if outer not in self._open_agents]:
                 self.end_agent(key, error=error)
             self._end_calls(error, None)

@@ -97,8 +97,8 @@ class OpenAIAgentsAdapter:
     def _tool_around(self, outer: RunnerCall, context: Any) -> str | None:
         """The tool call of `outer` that this code runs in: as the SDK says, or else the newest that runs."""
         told = text_of(context, "tool_call_id")
-        if told in self.ledger.tools:
-            return told
+        if told and outer.tool(told) in self.ledger.tools:
+            return outer.tool(told)
         running = self._running(outer)
         return running[-1] if running else None
 
@@ -154,7 +154,7 @@ class OpenAIAgentsAdapter:
         )
         for item in asked:
             name = name_of(item, text_of(item, "type"))
-            call.turn.ask_tool(call_id_of(item), name, input_of(item), agent=call.agent, model=key)
+            call.turn.ask_tool(call.tool(call_id_of(item)), name, input_of(item), agent=call.agent, model=key)
         self.run.raise_if_stopping()
 
     @heard
@@ -216,7 +216,7 @@ class OpenAIAgentsAdapter:
 
     def _tell_hosted(self, call: RunnerCall, model: str, item: Any) -> None:
         """A tool that the provider has run, if its stream has not told of it."""
-        kind, call_id = text_of(item, "type"), call_id_of(item)
+        kind, call_id = text_of(item, "type"), call.tool(call_id_of(item))
         if kind in HOSTED and call_id not in self.ledger.tools:
             call.turn.start_tool(call_id, name_of(item, kind), input_of(item), agent=call.agent, model=model)
             call.turn.end_tool(call_id, result=result_of(item, kind), error=error_of(item))
@@ -232,9 +232,10 @@ class OpenAIAgentsAdapter:
         # All contexts of a run share one count of its tokens, and nothing else.
         call = self._by_usage.get(id(usage))
         if call is None:
-            waiting = self.ledger.tools.get(resumed or "")
+            # A call of the runner begins with a model; one that begins with a tool goes on, and nobody may have told that it waited.
+            waiting = self.ledger.tools.get(self.ledger.waiting(resumed or "") or resumed or "")
             key = self.run.new_id()
-            turn = waiting.turn if waiting is not None and waiting.state == "waiting" else self.ledger.turn(key)
+            turn = waiting.turn if waiting is not None and waiting.state in ("asked", "waiting") else self.ledger.turn(key)
             call = self._by_usage[id(usage)] = RunnerCall(key, turn, hold=usage)
         return call
 
@@ -242,7 +243,7 @@ class OpenAIAgentsAdapter:
         """The id of a tool call; those of tools that are no functions have none, and are told in order."""
         told = text_of(context, "tool_call_id")
         if told:
-            return told
+            return call.tool(told)
         name = text_of(tool, "name")
         open_ones = [key for key, one in self.ledger.tools.items() if one.turn is call.turn and one.state in ("asked", "running")]
         alike = [key for key in open_ones if self.ledger.tools[key].name == name]

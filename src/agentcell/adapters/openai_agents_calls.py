@@ -55,6 +55,10 @@ class RunnerCall:
         """The key of its n-th model call."""
         return f"{self.key}/{number}"
 
+    def tool(self, call_id: str) -> str:
+        """The key of a tool call: agents side by side may ask their models under the same ids."""
+        return self.turn.own_key(call_id, self.first_agent)
+
 
 CURRENT: ContextVar[RunnerCall | None] = ContextVar("agentcell_openai_agents", default=None)
 """The runner's call that this code is in, where the ambient hook has seen it begin."""

@@ -57,9 +57,12 @@ class TurnState:
         self._adopted = ""
         self._spoken: list[str] = []  # what was said last in the agent's own name
         self._answered: list[str] = []  # the same, as far as no model call of the agent's said it
+        self._own_keys: dict[tuple[str, str], str] = {}  # keys of tool calls, by their owner and their provider's id
+        self._owners: dict[str, str] = {}  # the other way round
+        self.over = False
 
     def _record(self, event: AnyEvent) -> None:
-        self.run.record(event)
+        self.run.record(event, self)
 
 
 def verdict(error: BaseException | str | None) -> tuple[CallOutcome, str | None, str | None]:

@@ -15,15 +15,32 @@ if TYPE_CHECKING:
 class TurnTools(TurnState):
     """Tells of the tool calls what the run has not been told."""
 
-    def own_key(self, call_id: str) -> str:
-        """The key for a call that a provider gave this id: the id, but where a call of another turn that goes on has it already.
+    def own_key(self, call_id: str, owner: str = "") -> str:
+        """The key for a call that a provider gave this id: the id, but where another agent at work has used it already.
 
-        Some servers number the calls of each response from nought.
+        Some servers number the calls of each response from nought. Agents of one turn are told apart by their `owner`. A call that waits
+        on the person goes on in whichever turn.
         """
-        known = self._ledger.tools.get(call_id)
-        if known is None or known.turn is self or known.state not in ("asked", "running"):
-            return call_id
-        return f"{self.key}:{call_id}" if self._ledger.find(known.turn.key) is known.turn else call_id
+        with self._ledger.lock:
+            key = self._own_keys.get((owner, call_id))
+            if key is None:
+                key = self._own_keys[owner, call_id] = self._free_key(call_id, owner)
+                self._owners[key] = owner
+                self._ledger.holders[key] = self  # type: ignore[assignment]  # only a Turn inherits from here
+                if key != call_id:
+                    self._ledger.ids[key] = call_id
+            return key
+
+    def _free_key(self, call_id: str, owner: str) -> str:
+        waiting, known = self._ledger.waiting(call_id), self._ledger.tools.get(call_id)
+        if waiting is not None:
+            return waiting
+        holder = self._ledger.holders.get(call_id, None if known is None else known.turn)
+        if holder is self:
+            taken = self._owners.get(call_id, owner) != owner
+        else:
+            taken = holder is not None and self._ledger.find(holder.key) is holder
+        return f"{owner or self.key}:{call_id}" if taken else call_id
 
     def ask_tool(
         self, key: str, name: str, arguments: Mapping[str, Any] | None = None, *, agent: str = "", model: str = ""
