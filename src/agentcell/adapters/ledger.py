@@ -52,13 +52,18 @@ class Ledger:
         """The turn is over."""
         self._turns.pop(turn.key, None)
 
-    def asked(self, name: str, arguments: Mapping[str, Any], *, besides: Collection[str] = ()) -> str | None:
+    def asked(
+        self, name: str, arguments: Mapping[str, Any], *, among: Collection[str] | None = None, besides: Collection[str] = ()
+    ) -> str | None:
         """The key of a call of this name that was asked for, or waits, and that nobody runs yet; best with these arguments."""
         with self.lock:
             calls = [
                 (key, call)
-                for key, call in self.tools.items()
-                if call.name == name and call.state in ("asked", "waiting") and key not in besides
+                for key in (self.tools if among is None else among)
+                if (call := self.tools.get(key)) is not None
+                and call.name == name
+                and call.state in ("asked", "waiting")
+                and key not in besides
             ]
             return next((key for key, call in calls if call.arguments == arguments), calls[0][0] if calls else None)
 

@@ -32,13 +32,14 @@ class ModelPart:
 
 @dataclass(slots=True)
 class ToolPart:
-    """A tool call; `waiting` is one that a person has to approve first."""
+    """A tool call; `waiting` is one that a person has to approve first. `model` is the key of the model call that asked for it."""
 
     call_id: str
     agent_id: str
     turn: Turn
     name: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
     state: Literal["asked", "running", "waiting", "over"] = "asked"
 
 

@@ -48,7 +48,7 @@ class TurnTools(TurnState):
         """A model (the call with the key `model`) asked for a tool; that this is told late, or again, is nothing new."""
         with self._ledger.lock:
             known = self._ledger.tools.get(key)
-            if known is None or (known.state == "over" and known.turn is not self):
+            if known is None or self._is_another(known, model):
                 known = self._new_tool(key, agent)
             elif known.state != "asked" or (known.name == name and known.arguments == (arguments or {})):
                 return
@@ -67,11 +67,11 @@ class TurnTools(TurnState):
         """A tool begins to run; `inside` is the key of the tool call that it was called from.
 
         A call that starts again is the same call when it was waiting for the person, or when the turn is the same (it is tried once
-        more). Under the id of one that was over before this turn, it is another call: scripted models give the same ids again.
+        more). Under the id of one that was over before this turn, or that another model call asked for, it is another call.
         """
         with self._ledger.lock:
             known = self._ledger.tools.get(key)
-            if known is None or (known.state == "over" and known.turn is not self):
+            if known is None or self._is_another(known, model):
                 known = self._new_tool(key, agent)
             elif known.state == "waiting":
                 self._ledger.resume_call(key)
@@ -135,6 +135,12 @@ class TurnTools(TurnState):
             known.state = "over"
             self._record(ToolEnded(call_id=known.call_id, agent_id=known.agent_id, outcome="cancelled", error=reason))
 
+    def _is_another(self, known: ToolPart, model: str) -> bool:
+        """Whether a call with the key of one that is over is another: some servers number the calls of each response from nought."""
+        if known.state != "over" and not (known.state == "asked" and self.run.is_over(known.call_id)):
+            return False
+        return known.turn is not self or bool(model and known.model and model != known.model)
+
     def _new_tool(self, key: str, agent: str) -> ToolPart:
         call_id = key if key and key not in self._ledger.tools else self.run.new_id()
         tool = self._ledger.tools[key] = ToolPart(call_id, self._agents.get(agent, ""), self)  # type: ignore[arg-type]  # the same
@@ -143,7 +149,7 @@ class TurnTools(TurnState):
     def _start_tool(
         self, tool: ToolPart, name: str, arguments: Mapping[str, Any] | None, *, model: str, parent: str | None
     ) -> None:
-        tool.name, tool.arguments = name or tool.name, arguments or tool.arguments
+        tool.name, tool.arguments, tool.model = name or tool.name, arguments or tool.arguments, tool.model or model
         asking = self._models.get(model)
         self._record(
             ToolStarted(
