@@ -47,6 +47,7 @@ class Recorder:
         self._intake = Intake(clock, self._faults, clean=self._cleaned, templates=self.options.templates)
         self._requests = Requests()
         self._running = RunningCalls()
+        self._owners: dict[str, object] = {}  # who told of a tool call, by the call's id
         self._ids = itertools.count(1)
         self._stopping = Stopping(self, self._heed_stop)
 
@@ -147,6 +148,11 @@ class Recorder:
     def new_id(self) -> str:
         """An id that no other call of this run has."""
         return f"ac_{next(self._ids)}"
+
+    def take_id(self, call_id: str, owner: object) -> bool:
+        """Whether the id that a provider gave a tool call is, or now becomes, this owner's; another's call may have the same."""
+        with self._intake.lock:
+            return self._owners.setdefault(call_id, owner) is owner
 
     def claim_call(self, name: str, arguments: Mapping[str, Any], *, around: str | None = None) -> str:
         """The id of a call of this name that a model asked for, or a framework runs, and no code has claimed; else a new id.

@@ -121,7 +121,7 @@ class AgUiReader:
         for key in self._adapter.threads.pop(self._thread, ()):
             self._adapter.ledger.resume(key)
         self._speakers, self._told = {}, Told()
-        self._turn = self._adapter.ledger.turn(text_of(event, "run_id", "runId") or self._adapter.run.new_id())
+        self._turn = self._adapter.ledger.turn(text_of(event, "run_id", "runId") or self._adapter.run.new_id(), "")
         self._turn.adopt(self._first)
         return self._turn
 

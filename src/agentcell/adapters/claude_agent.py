@@ -115,7 +115,7 @@ class ClaudeMessagesReader:
 
     def _begun(self) -> Told:
         if self._told is None:
-            turn = self._adapter.ledger.turn(self._run.new_id())
+            turn = self._adapter.ledger.turn(self._run.new_id(), "Claude")
             self._told = Told(turn, Messages(turn, self._tool_result))
             if self._first is not None:
                 turn.adopt(self._first)

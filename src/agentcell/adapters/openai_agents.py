@@ -34,6 +34,7 @@ from agentcell.adapters.openai_responses import (
     usage_of,
 )
 from agentcell.events import LimitReached, Noted, ToolOffer
+from agentcell.tool_call import call_around
 
 if TYPE_CHECKING:
     from agentcell.run import Run
@@ -60,14 +61,19 @@ class OpenAIAgentsAdapter:
     def begin(self, agent: Any, given: Any, context: Any) -> RunnerCall:
         """The runner is called with `agent`; `given` is the input, or the state of a run that was interrupted."""
         outer = CURRENT.get()
-        if outer is not None and outer.turn.run is self.run and not outer.over:
-            tool = self._tool_around(outer, context)
+        tool = self._tool_around(outer, context) if outer is not None else None
+        if (
+            outer is not None
+            and outer.turn.run is self.run
+            and not outer.over
+            and (tool is None or self.ledger.is_here(outer.turn, tool))
+        ):
             key = f"{tool or self.run.new_id()} {text_of(agent, 'name')}"
             outer.turn.start_agent(key, text_of(agent, "name"), agent=outer.agent, inside=tool)
             return RunnerCall(self.run.new_id(), outer.turn, agent=key, root=False)
         turn = resume(self.ledger, given)
         key = self.run.new_id()
-        return RunnerCall(key, turn or self.ledger.turn(key))
+        return RunnerCall(key, turn or self.ledger.turn(key, text_of(agent, "name")))
 
     def finish(self, call: RunnerCall, result: Any = None, error: BaseException | None = None) -> None:
         """The runner is through, or waits on the person."""
@@ -105,7 +111,9 @@ class OpenAIAgentsAdapter:
     def call_here(self) -> str | None:
         """The id of the tool call that this code is in, None where the SDK does not say it: of several at once, where it does not trace."""
         call = CURRENT.get()
-        running = self._running(call) if call is not None and call.turn.run is self.run else []
+        if call is None or call.turn.run is not self.run or call.entered != call_around(self.run):
+            return None  # or this code is in a tool of another framework, inside that of this one
+        running = self._running(call)
         return self.ledger.tools[running[0]].call_id if len(running) == 1 else None
 
     def _running(self, call: RunnerCall) -> list[str]:

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from agentcell.adapters.fields import field, items_of, text_of
+from agentcell.tool_call import call_around
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,6 +36,7 @@ class RunnerCall:
         handed: The calls that handed the conversation over.
         over: Whether it has ended.
         max_turns: How many model calls it may make, None where nobody said.
+        entered: The tool call of the user's own code, or of another framework, that it was made in.
         hold: Kept, so that its `id` stays its own.
     """
 
@@ -49,6 +51,7 @@ class RunnerCall:
         self.handed: set[str] = set()
         self.over = False
         self.max_turns: int | None = None
+        self.entered = call_around(turn.run)
         self.hold = hold
 
     def model(self, number: int) -> str:

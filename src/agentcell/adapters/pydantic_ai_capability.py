@@ -56,15 +56,17 @@ def capability_class() -> Any:
             return response
 
         async def wrap_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:  # noqa: ARG002 - the framework's
-            around = CALLING.get()
+            around, inside = CALLING.get(), None
             try:
-                self._adapter.begin_tool(ctx, call, args)
+                inside = self._adapter.begin_tool(ctx, call, args)
                 result = await handler(args)
             except BaseException as error:
                 self._adapter.end_tool(ctx, call, error=error)
                 raise
             finally:
                 CALLING.set(around)
+                if inside is not None:
+                    inside.leave()
             self._adapter.end_tool(ctx, call, result=result)
             return result
 

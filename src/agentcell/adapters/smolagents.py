@@ -52,11 +52,11 @@ class SmolagentsAdapter:
 
     def begin(self, agent: Any, around: tuple[AgentRun, str] | None = None, *, sees_tools: bool = False) -> AgentRun:
         """An agent is about to run; `around` is the agent and the key of its tool call that this happens in, if one does."""
-        key = self.run.new_id()
-        if around is None:
-            return AgentRun(self, agent, key, self.ledger.turn(key), sees_tools=sees_tools)
+        key, name = self.run.new_id(), text_of(agent, "name") or type(agent).__name__
+        if around is None or not self.ledger.is_here(around[0].turn, around[1]):
+            return AgentRun(self, agent, key, self.ledger.turn(key, name), sees_tools=sees_tools)
         outer, tool = around
-        outer.turn.start_agent(key, text_of(agent, "name") or type(agent).__name__, agent=outer.agent, inside=tool)
+        outer.turn.start_agent(key, name, agent=outer.agent, inside=tool)
         return AgentRun(self, agent, key, outer.turn, nested=key, sees_tools=sees_tools)
 
     @heard

@@ -48,7 +48,7 @@ class TurnModels(TurnState):
             if known is None:
                 self._ended_models.pop(key, None)
                 agent_id = self._agents.get(agent, "")
-                voice = "" if agent in self._speakers else agent_id
+                voice = self.voice if agent in self._speakers else agent_id
                 known = self._models[key] = ModelPart(self._adopted or self.run.new_id(), agent_id, voice)
                 self._adopted = ""
                 self._ledger.model_ids.add(known.call_id)
@@ -65,7 +65,7 @@ class TurnModels(TurnState):
             if call is not None:
                 self._end_thinking(call)
                 call.text.append(text)
-                self._spoken = self._spoken if call.voice else call.text
+                self._spoken = call.text if call.voice == self.voice else self._spoken
                 self._record(TextDelta(text=text, model_call_id=call.call_id, agent_id=call.voice))
 
     def think(self, key: str, text: str, *, agent: str = "") -> None:
@@ -180,6 +180,9 @@ class TurnModels(TurnState):
         if self._spoken is not self._answered:
             self._answered = self._spoken = []
         self._answered.append(text)
+        if self.is_inside:
+            self._record(TextDelta(text=text, agent_id=self.voice))
+            return
         self._ledger.answered = True
         self._record(TextDelta(text="\n\n" * new + text))
 

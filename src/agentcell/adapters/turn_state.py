@@ -62,6 +62,16 @@ class TurnState:
         self._owners: dict[str, str] = {}  # the other way round
         self.over = False
 
+    @property
+    def voice(self) -> str:
+        """The agent whose words the turn's are: "" for the run's own, which speaks to the person."""
+        return self._agents.get("", "")
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether a tool of another framework, or of the user's own code, waits for what the turn gives."""
+        return bool(self.voice)
+
     def _record(self, event: AnyEvent) -> None:
         self.run.record(event, self)
 

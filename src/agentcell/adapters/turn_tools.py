@@ -137,12 +137,14 @@ class TurnTools(TurnState):
 
     def _is_another(self, known: ToolPart, model: str) -> bool:
         """Whether a call with the key of one that is over is another: some servers number the calls of each response from nought."""
-        if known.state != "over" and not (known.state == "asked" and self.run.is_over(known.call_id)):
-            return False
-        return known.turn is not self or bool(model and known.model and model != known.model)
+        asked_anew = bool(model and known.model and model != known.model)
+        if known.state == "asked":
+            return asked_anew and self.run.is_over(known.call_id)
+        return known.state == "over" and (asked_anew or known.turn is not self)
 
     def _new_tool(self, key: str, agent: str) -> ToolPart:
-        call_id = key if key and key not in self._ledger.tools else self.run.new_id()
+        free = key and key not in self._ledger.tools and (self._ledger.shares or self.run.take_id(key, self._ledger))
+        call_id = key if free else self.run.new_id()
         tool = self._ledger.tools[key] = ToolPart(call_id, self._agents.get(agent, ""), self)  # type: ignore[arg-type]  # the same
         return tool
 
