@@ -216,7 +216,7 @@ class Turn(TurnModels, TurnTools):
             if agent_id in (None, call.agent_id):
                 self.end_model(key, error=error)
         over = ("running",) if error is None and agent_id is None else ("asked", "running")
-        for tool in tuple(self._ledger.tools.values()):
+        for tool in self._tools:
             if tool.turn is self and tool.state in over and agent_id in (None, tool.agent_id):
                 tool.state = "over"
                 said = verdict(error)[1] or NO_END

@@ -130,7 +130,8 @@ class Ears:
                 span.adapter.pause(span.flow, result, call=span.tool or None)
 
     def _end(self, span: Span, workflow: Any, result: Any, error: BaseException | None) -> None:
-        self._models = {key: one for key, one in self._models.items() if one.span.flow is not span.flow}
+        for key in [key for key, one in tuple(self._models.items()) if one.span.flow is span.flow]:
+            self._models.pop(key, None)  # in place: another thread may be adding to them
         if result is None and error is None:
             error = CancelledError("the workflow was cancelled")
         span.adapter.end(span.flow, error)
@@ -159,7 +160,7 @@ class Ears:
         if kind in ("LLMChatInProgressEvent", "LLMCompletionInProgressEvent"):
             self._hear_piece(asked, event.response)
         elif kind in ("LLMChatEndEvent", "LLMCompletionEndEvent"):
-            del self._models[span_id]
+            self._models.pop(span_id, None)
             adapter, flow = asked.span.adapter, asked.span.flow
             adapter.hear_output(flow, asked.key, event.response, field(event.response, "raw"))
             if asked.span.alone:

@@ -58,6 +58,7 @@ class TurnState:
         self._adopted = ""
         self._spoken: list[str] = []  # what was said last in the agent's own name
         self._answered: list[str] = []  # the same, as far as no model call of the agent's said it
+        self._tools: list[ToolPart] = []  # those that were told here; one may have gone on in a later turn
         self._own_keys: dict[tuple[str, str], str] = {}  # keys of tool calls, by their owner and their provider's id
         self._owners: dict[str, str] = {}  # the other way round
         self.over = False

@@ -77,7 +77,10 @@ class TurnTools(TurnState):
                 self._ledger.resume_call(key)
             elif known.state == "running" and (not arguments or known.arguments):
                 return
-            known.state, known.turn = "running", self  # type: ignore[assignment]  # only a Turn inherits from here
+            if known.turn is not self:
+                known.turn = self  # type: ignore[assignment]  # only a Turn inherits from here
+                self._tools.append(known)
+            known.state = "running"
             outer = self._ledger.tools.get(inside) if inside else None
             self._start_tool(known, name, arguments, model=model, parent=None if outer is None else outer.call_id)
 
@@ -146,6 +149,7 @@ class TurnTools(TurnState):
         free = key and key not in self._ledger.tools and (self._ledger.shares or self.run.take_id(key, self._ledger))
         call_id = key if free else self.run.new_id()
         tool = self._ledger.tools[key] = ToolPart(call_id, self._agents.get(agent, ""), self)  # type: ignore[arg-type]  # the same
+        self._tools.append(tool)
         return tool
 
     def _start_tool(
