@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agentcell.adapters.imports import ImportWatch
+from agentcell.adapters.imports import ImportWatch, is_in_the_making
 from agentcell.context import Block
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Ambience:
 def _is_imported(module: str) -> bool:
     """Whether the module has been imported, and wholly so: another thread may be at it."""
     found = sys.modules.get(module)
-    return found is not None and not getattr(getattr(found, "__spec__", None), "_initializing", False)
+    return found is not None and not is_in_the_making(getattr(found, "__spec__", None))
 
 
 AMBIENCE = Ambience(FRAMEWORKS)
