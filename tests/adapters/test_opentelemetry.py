@@ -233,6 +233,13 @@ def test_each_framework_that_is_left_to_its_adapter_is_called_as_the_adapter_cal
     assert {framework.name for framework in FRAMEWORKS} <= told
 
 
+def test_a_span_with_a_name_that_is_no_text_passes(provider):
+    with agentcell.watch(display=False) as run, provider.get_tracer("x").start_as_current_span(None):
+        pass
+    assert run.steps == ()
+    assert run.faults == {}
+
+
 def test_an_agent_that_shows_no_model_call_answers_with_what_its_span_says(emit):
     with agentcell.watch(display=False) as run, agent(emit) as span:
         say(span, gen_ai__output__messages=json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Mild."}]}]))

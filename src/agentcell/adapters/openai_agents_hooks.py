@@ -94,9 +94,10 @@ class _Hearing:
     def streams(self, result: Any) -> Any:
         """The runner goes on in a task of its own."""
         call, adapter = self._call, self._adapter
-        if call is None or adapter is None:
+        stream_events, run_task = getattr(result, "stream_events", None), getattr(result, "run_loop_task", None)
+        if call is None or adapter is None or stream_events is None or run_task is None:  # somebody's own runner may give anything
             return result
-        stream_events, run_task, finish, guarding = result.stream_events, result.run_loop_task, self._finish, self._guarding
+        finish, guarding = self._finish, self._guarding
 
         async def heard_events(self: Any = result) -> AsyncIterator[Any]:  # noqa: ARG001 - so a generator knows its handle
             events = stream_events()

@@ -31,7 +31,10 @@ def capability_class() -> Any:
             return self._streams
 
         async def for_run(self, ctx: Any) -> Any:
-            return self if can_stream(ctx.model) else type(self)(self._adapter, streams=False)
+            streams = False
+            with self._adapter.run.guarding(f"listening to {self._adapter.framework}"):
+                streams = can_stream(ctx.model)
+            return self if streams else type(self)(self._adapter, streams=False)
 
         async def wrap_run(self, ctx: Any, *, handler: Any) -> Any:
             if self._adapter.knows(ctx.run_id):
