@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
+import weakref
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +16,7 @@ from adapters.beside import watch_beside
 from adapters.dspy_programs import QUIET
 from adapters.many_agents import EVERY
 from adapters.openai_agents_scripts import offline
+from agentcell.adapters.ambient import AMBIENCE
 from agentcell.events import AgentEnded, AgentStarted, ModelEnded, ModelStarted, ToolEnded, ToolStarted
 
 pytestmark = [QUIET, pytest.mark.filterwarnings("ignore:Function 'search' has decorators:UserWarning")]
@@ -81,6 +84,22 @@ def test_ten_agents_in_ten_blocks_at_once_are_heard_each_in_its_own(name):
 
     for run, answer in asyncio.run(scenario()):
         must_be_told_apart(run, tools=1, answers=[answer])
+
+
+@NAMES
+def test_a_run_that_is_over_can_be_let_go_although_its_agent_is_kept(name):
+    agent = EVERY[name](look, ["Oslo"], "Mild.")
+
+    async def scenario():
+        with agentcell.watch(display=False) as run:
+            await agent()
+        return weakref.ref(run)
+
+    run = asyncio.run(scenario())
+    for _ in range(3):  # what has a finalizer takes more than one time
+        gc.collect()
+    assert run() is None
+    assert AMBIENCE.hears("LangChain") is False
 
 
 @agentcell.tool

@@ -13,9 +13,9 @@ from agentcell.adapters.fields import arguments_of, field, items_of, plain, text
 from agentcell.adapters.hearing import heard
 from agentcell.adapters.ledger import Ledger
 from agentcell.adapters.openai_agents_calls import (
-    CURRENT,
     FAILED,
     RunnerCall,
+    current,
     function_span,
     guardrail_in,
     known,
@@ -49,18 +49,20 @@ class OpenAIAgentsAdapter:
         self.run = run
         self.ledger = Ledger(run)
         self._by_usage: dict[int, RunnerCall] = {}  # those that only their hooks or their stream tell of
+        self.streaming: list[RunnerCall] = []  # those whose stream may still be read
         self.heard: tuple[Any, ...] = ()  # the newest events: the same stream may be heard in two ways
 
     def close(self, error: BaseException | None = None) -> None:
         """The run's block is left."""
         self._by_usage.clear()
+        self.streaming.clear()
         self.ledger.close(error)
 
     # Calls of the runner
 
     def begin(self, agent: Any, given: Any, context: Any) -> RunnerCall:
         """The runner is called with `agent`; `given` is the input, or the state of a run that was interrupted."""
-        outer = CURRENT.get()
+        outer = current()
         tool = self._tool_around(outer, context) if outer is not None else None
         if (
             outer is not None
@@ -110,7 +112,7 @@ class OpenAIAgentsAdapter:
 
     def call_here(self) -> str | None:
         """The id of the tool call that this code is in, None where the SDK does not say it: of several at once, where it does not trace."""
-        call = CURRENT.get()
+        call = current()
         if call is None or call.turn.run is not self.run or call.entered != call_around(self.run):
             return None  # or this code is in a tool of another framework, inside that of this one
         running = self._running(call)
@@ -198,7 +200,7 @@ class OpenAIAgentsAdapter:
     def on_agent_end(self, context: Any, _agent: Any, output: Any) -> None:
         """The agent has its final output; where nobody sees the runner return, this is the end."""
         call = self._call(context)
-        if call is not CURRENT.get():
+        if call is not current():
             self._by_usage.pop(id(field(context, "usage")), None)
             self.finish(call, {"final_output": output})
 
@@ -206,7 +208,8 @@ class OpenAIAgentsAdapter:
 
     def attend(self, handle: Any) -> RunnerCall:
         """The call that this stream tells of."""
-        told = getattr(handle, "agentcell_call", None)
+        about = getattr(handle, "agentcell_call", None)
+        told = about() if callable(about) else None
         if isinstance(told, RunnerCall):
             return told
         return self._known_by(field(field(handle, "context_wrapper"), "usage"), resumed=None)
@@ -231,7 +234,7 @@ class OpenAIAgentsAdapter:
 
     def _call(self, context: Any) -> RunnerCall:
         """The runner's call that a hook is about."""
-        call = CURRENT.get()
+        call = current()
         if call is not None and call.turn.run is self.run and not call.over:
             return call
         return self._known_by(field(context, "usage"), resumed=text_of(context, "tool_call_id"))

@@ -11,6 +11,7 @@ from agentcell.tool_call import call_around
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from weakref import ref
 
     from agentcell.adapters.ledger import Turn
     from agentcell.adapters.openai_responses import ResponsesReader
@@ -63,8 +64,14 @@ class RunnerCall:
         return self.turn.own_key(call_id, self.first_agent)
 
 
-CURRENT: ContextVar[RunnerCall | None] = ContextVar("agentcell_openai_agents", default=None)
-"""The runner's call that this code is in, where the ambient hook has seen it begin."""
+CURRENT: ContextVar[ref[RunnerCall] | None] = ContextVar("agentcell_openai_agents", default=None)
+"""The runner's call that this code is in; weakly, for the user may keep a task of the SDK's, and its context with it."""
+
+
+def current() -> RunnerCall | None:
+    """The runner's call that this code is in, where the ambient hook has seen it begin."""
+    call = CURRENT.get()
+    return None if call is None else call()
 
 
 def model_of(agent: Any) -> str | None:
