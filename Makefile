@@ -59,7 +59,7 @@ test-js: $(JS_READY)
 test-python: $(READY) $(JS_READY) $(VSCODE)/build/page.js
 	$(PY) tests/browser/bring_chromium.py
 	$(PY) tests/browser/bring_kernels.py
-	$(PY) -m pytest
+	$(PY) -m pytest --numprocesses 2 --dist loadfile
 
 # Each of them is made by this target, from the registry alone.
 test-frameworks: $(READY)

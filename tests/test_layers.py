@@ -30,7 +30,7 @@ ALLOWED = {
     "panel": {"cost", "spending", "render", "projections", "events", "wire", "markup", "text"},
     "calm": set(),
     "view": {"cost", "panel", "calm", "render", "markdown", "markdown_stream", "projections", "wire", "markup", "text"},
-    "snapshot": {"view", "render", "projections", "wire", "markup", "text"},
+    "snapshot": {"view", "render", "redact", "projections", "wire", "markup", "text"},
     "pacer": {"errors"},
     "actions": {"wire"},
     "tool_call": {"events", "errors"},

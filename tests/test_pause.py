@@ -128,6 +128,23 @@ def test_an_exception_while_it_waits_closes_the_question_and_goes_on(
     assert run.cell.title.startswith(("Failed", "Stopped"))
 
 
+def test_one_string_is_no_list_of_choices():
+    with (
+        agentcell.watch("x", display=False) as run,
+        pytest.raises(TypeError, match=r"must be a sequence of strings, like \['yes'\]"),
+    ):
+        run.pause("Send it?", choices="yes")
+
+
+def test_where_a_kernel_has_nobody_to_ask_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch):
+    def read(prompt: str) -> str:
+        raise NotImplementedError("raw_input was called, but this frontend does not support input requests.")
+
+    monkeypatch.setattr(builtins, "input", read)
+    with pytest.raises(EOFError, match=r"nobody is there to answer 'Send it\?': give run.pause an `ask=`"):
+        ask_console("Send it?", ())
+
+
 def test_a_question_inside_a_tool_call_belongs_to_the_call():
     with agentcell.watch("x", display=False) as run:
         with run.tool("send_mail", to="Kim") as call:
@@ -489,7 +506,7 @@ def test_stop_and_cancelling_end_an_async_question():
             assert (run.cell.questions, len(pauses(run))) == ([], 2)
         return run
 
-    assert asyncio.run(agent("stop")).outcome == "answered", "the agent's code kept the stop to itself"
+    assert asyncio.run(agent("stop")).outcome == "cancelled"
     assert asyncio.run(agent("cancel")).outcome == "answered"
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from agentcell.events import AgentEnded, AgentStarted, LimitReached, ToolEnded, ToolStarted
 from agentcell.options import RunOptions
+from agentcell.redact import MASK
 from agentcell.run import Run
 from agentcell.testing.clock import FakeClock
 
@@ -78,6 +79,32 @@ def test_the_html_survives_the_sanitizer_of_an_untrusted_notebook():
         style = attributes.get("style") or ""
         assert not any(word in style for word in LOST_IN_STYLES)
         assert "color:" not in style.replace("background-color:", "") or tag == "span"
+
+
+def test_nothing_in_it_is_mathematics_for_either_mathjax():
+    name, attributes = Reader(sample().to_html()).tags[0]
+    assert (name, attributes["class"]) == ("div", "agentcell-snapshot mathjax_ignore tex2jax_ignore")
+
+
+@pytest.mark.parametrize(
+    ("task", "title"),
+    [
+        ("Why is <checkout> slow?", "Why is <checkout> slow?"),
+        ("", None),
+        ("First line\n second", "First line second"),
+        ("Use sk-proj-0A1b2C3d4E5f6G7h8lab", f"Use {MASK}"),
+        ("x" * 1000, "x" * 299 + "…"),
+    ],
+)
+@pytest.mark.parametrize("element", ["summary", "div"])
+def test_the_heading_tells_the_task(task: str, title: str | None, element: str):
+    run = Run(RunOptions(task=task))
+    with run:
+        if element == "summary":
+            run.step("One")
+        run.write("Done.")
+    heading = next(attributes for name, attributes in Reader(run.to_html()).tags[1:] if name == element)
+    assert heading.get("title") == title
 
 
 def test_the_text_alone_tells_everything():

@@ -94,6 +94,33 @@ def test_the_block_ends_quietly_and_the_cell_goes_on():
     assert current_run() is None
 
 
+def stop_and_raise(run: Run, error: BaseException) -> None:
+    run.stop()
+    raise error
+
+
+def test_code_that_polls_and_leaves_by_itself_was_stopped_too():
+    with agentcell.watch("x", display=False) as run:
+        run.write("Half")
+        run.stop()
+        assert run.stopping
+    assert (run.outcome, run.cell.sentence) == ("cancelled", "You stopped it.")
+
+
+def test_an_interrupt_behind_a_stop_is_a_stop_and_goes_on_as_an_interrupt():
+    run = agentcell.watch("x", display=False)
+    with pytest.raises(asyncio.CancelledError), run:
+        stop_and_raise(run, asyncio.CancelledError())
+    assert (run.outcome, run.cell.sentence) == ("cancelled", "You stopped it.")
+
+
+def test_what_failed_while_it_was_to_stop_has_failed():
+    run = agentcell.watch("x", display=False)
+    with pytest.raises(OSError, match="no route"), run:
+        stop_and_raise(run, OSError("no route"))
+    assert (run.outcome, run.cell.sentence) == ("failed", "OSError: no route")
+
+
 def test_open_tools_are_closed_and_the_sentence_names_the_one_that_ran():
     with agentcell.watch("x", display=False) as run, run.tool("plan"), run.tool("crawl") as call:
         run.stop()
@@ -118,7 +145,7 @@ def test_what_an_adapter_records_does_not_raise():
         run.stop()
         run.record(Noted(text="the adapter saw this"))
         assert run.steps[0].text == "the adapter saw this"
-    assert run.outcome == "answered", "the agent ended by itself before it met the flag"
+    assert run.outcome == "cancelled"
 
 
 def test_a_tool_that_runs_may_finish_and_tell_its_result():
@@ -239,7 +266,7 @@ def test_a_run_that_outlives_the_one_around_it_ends_its_own_stop():
         return outer, inner
 
     outer, inner = asyncio.run(agent())
-    assert (outer.outcome, inner.outcome) == ("answered", "cancelled")
+    assert (outer.outcome, inner.outcome) == ("cancelled", "cancelled")
 
 
 def test_after_the_block_nothing_is_stopped():
@@ -385,7 +412,7 @@ def test_a_run_that_an_adapter_ended_inside_its_block_has_no_stop(stage: Stage):
 def interrupts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Where the kernel would be interrupted; this process is none."""
     calls: list[str] = []
-    monkeypatch.setattr("agentcell.widget.interrupt_kernel", lambda: calls.append(threading.current_thread().name))
+    monkeypatch.setattr("agentcell.widget.interrupt_kernel", lambda _cell: calls.append(threading.current_thread().name))
     return calls
 
 

@@ -17,6 +17,11 @@ export function button(className: string, ...children: (Node | string)[]): HTMLB
   return element;
 }
 
+/** Says to those who cannot see it whether what a button opens is open. */
+export function expand(element: Element | undefined, open: boolean): void {
+  element?.setAttribute("aria-expanded", `${open}`);
+}
+
 /** An element for text that changes. */
 export function words(className: string): HTMLElement {
   return make("span", className, "");

@@ -1,7 +1,6 @@
 // A list that scrolls along with its newest row, as long as the reader is at its end.
 
-/** So close to the end, in pixels, counts as at the end. */
-const NEAR = 16;
+import { NEAR } from "./limits";
 
 export class Follow {
   #list: HTMLElement;
@@ -9,7 +8,7 @@ export class Follow {
 
   constructor(list: HTMLElement) {
     this.#list = list;
-    list.addEventListener("scroll", () => this.#look());
+    list.onscroll = () => this.#look();
   }
 
   /** Holds still while the reader opens or closes something, and then sees where that left the reader. */

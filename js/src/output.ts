@@ -9,7 +9,7 @@ import type { EndMessage } from "./wire";
  *
  * A host whose notebook cannot be reached is left alone.
  */
-export function replaceOutputs(model: Model, { output, quiet }: EndMessage): void {
+export function replaceOutputs(model: Model, { output, quiet }: Omit<EndMessage, "type">): void {
   attempt(() => {
     const notebook = model.widget_manager?.context?.model as Notebook;
     const { cells, dirty } = notebook;

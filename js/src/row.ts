@@ -1,37 +1,40 @@
 // One step as a row: few nodes, its body only while it is open, no work for what did not change.
 
-import { button, make, setWords, words } from "./dom";
+import { expand, make, setWords, words } from "./dom";
 import { clockText, shortDurationText } from "./duration";
 import type { Step } from "./wire";
+
+/** What stands faint behind a row's text, with a blank before it. */
+export function faint({ detail, elapsed }: Step, seconds: number): string {
+  // A running row counts whole seconds, calmly; tenths are for what is over.
+  const time = elapsed !== null ? shortDurationText(seconds) : seconds >= 1 ? clockText(seconds) : "";
+  return detail || time ? ` ${detail}${detail && time && " · "}${time}` : "";
+}
 
 export class Row {
   readonly element = make("li", "");
   #head: HTMLElement | undefined;
-  #openable = false;
   #body: HTMLElement | undefined;
   #placed = ""; // what `#body` was made from; text appended since is not in it
   #under: HTMLElement | undefined;
 
   /** Shows `step`, with its body when `open`. */
   update(step: Step, seconds: number, open: boolean): void {
-    const openable = step.body !== "";
+    const name = step.body ? "button" : "div";
     this.element.className = `ac-${step.state} ac-${step.kind}`;
-    if (!this.#head || this.#openable !== openable) this.#behead(step.id, openable);
+    if (this.#head?.localName !== name) this.#behead(step.id, name);
     setWords(this.#head?.firstChild as Element, step.text);
     this.tick(step, seconds);
-    if (open && openable) this.#place(step.body);
-    else if (this.#body) {
-      this.#body.remove();
+    if (open && step.body) this.#place(step.body);
+    else {
+      this.#body?.remove();
       this.#body = undefined;
-      this.#head?.setAttribute("aria-expanded", "false");
     }
+    if (step.body) expand(this.#head, open);
   }
 
   tick(step: Step, seconds: number): void {
-    // A running row counts whole seconds, calmly; tenths are for what is over.
-    const time = step.elapsed !== null ? shortDurationText(seconds) : seconds >= 1 ? clockText(seconds) : "";
-    const faint = step.detail && time ? `${step.detail} · ${time}` : step.detail || time;
-    setWords(this.#head?.lastChild as Element, faint && ` ${faint}`);
+    setWords(this.#head?.lastChild as Element, faint(step, seconds));
   }
 
   /** Puts more HTML at the end of the open body; false when no body is open. */
@@ -46,15 +49,12 @@ export class Row {
     return this.#under;
   }
 
-  #behead(id: number, openable: boolean): void {
+  #behead(id: number, name: "button" | "div"): void {
     this.#head?.remove();
     // No copy of one that the script keeps: a page loads the script anew for each widget, and never lets go of what it keeps.
-    const parts = ["ac-text", "ac-faint"].map(words);
-    this.#head = openable ? button("ac-row", ...parts) : make("div", "ac-row", ...parts);
-    if (openable) this.#head.setAttribute("aria-expanded", "false");
+    this.#head = make(name, "ac-row", words("ac-text"), words("ac-faint"));
     this.#head.dataset.row = `${id}`;
     this.element.prepend(this.#head);
-    this.#openable = openable;
   }
 
   #place(html: string): void {
@@ -63,6 +63,5 @@ export class Row {
     this.#body.innerHTML = html; // made safe by Python
     this.#placed = html;
     this.#head?.after(this.#body);
-    this.#head?.setAttribute("aria-expanded", "true");
   }
 }

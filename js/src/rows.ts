@@ -3,16 +3,11 @@
 import { now } from "./clock";
 import { button, make, setText } from "./dom";
 import { Follow } from "./follow";
+import { FIRST_SLICE, GROUP, SLICE } from "./limits";
 import type { Change } from "./patch";
 import { Row } from "./row";
 import type { Shown, Store } from "./store";
 import { kept } from "./tree";
-
-/** Rows in one group; a full group that is out of sight costs no layout. */
-const GROUP = 100;
-/** So long, in milliseconds, the page may stand still while thousands of rows are made; the rest comes after the next frame. */
-const FIRST_SLICE = 100;
-const SLICE = 40;
 
 export class Rows {
   readonly element: HTMLElement;

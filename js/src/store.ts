@@ -2,18 +2,14 @@
 
 import { type Act, sendAction } from "./actions";
 import { Clock, now } from "./clock";
-import { kernelGone } from "./connection";
+import { ENDED, GONE, kernelIs } from "./connection";
+import { CHECK, FIRST_RETRY, LAST_RETRY, SILENCE, TICK } from "./limits";
+import { lastSeen } from "./lost";
 import { type Listener, type Model, readView } from "./model";
 import { replaceOutputs } from "./output";
 import { applyPatch, type Change, NO_CHANGE } from "./patch";
 import { Tree } from "./tree";
 import { type Message, type PatchMessage, type Step, VIEW_KEYS, type View } from "./wire";
-
-const TICK = 250; // ms
-const CHECK = 1000; // ms between two looks at the kernel
-const SILENCE = 20_000; // ms without a word, while the clock runs; Python says something every 5 s
-const FIRST_RETRY = 2000; // ms; doubles up to the last
-const LAST_RETRY = 30_000;
 
 /** Something that draws the run. A change of null means that anything may be different. */
 export interface Drawn {
@@ -52,7 +48,7 @@ export class Store {
     this.#read();
     this.#listeners = [
       ["msg:custom", (message: Message) => this.#receive(message)],
-      ["comm_live_update", () => this.cutOff()],
+      ["comm_live_update", () => this.#end()],
       ...VIEW_KEYS.map((key): [string, Listener] => [`change:${key}`, () => this.#changed()]),
     ];
     for (const [event, callback] of this.#listeners) model.on(event, callback);
@@ -118,7 +114,7 @@ export class Store {
     this.#draw(NO_CHANGE);
   }
 
-  /** The host says that no kernel is behind the model: it was restarted, or the model was made from a file. */
+  /** The host says that no kernel is behind the model: it has ended, or the model was made from a file. */
   cutOff(): void {
     this.#cutOff = true;
     this.#look();
@@ -136,14 +132,15 @@ export class Store {
   // --- what Python says ---
 
   #receive(message: Message): void {
-    if (message?.type === "end") replaceOutputs(this.model, message);
-    if (message?.type !== "patch" && message?.type !== "heartbeat") return;
+    const type = message?.type;
+    if (type === "end") replaceOutputs(this.model, message);
+    if (type !== "patch" && type !== "heartbeat") return;
     this.#catchUp();
     this.#hear();
     const { seq } = this.view;
     if (message.seq > this.#newest) this.#newest = message.seq;
     let change: Change | null = NO_CHANGE;
-    if (message.type === "heartbeat") this.#beat(message.elapsed_seconds);
+    if (type === "heartbeat") this.#beat(message.elapsed_seconds);
     else if (message.seq === seq + 1) change = this.#apply(message);
     this.seen = this.clock.read();
     const found = this.#judge();
@@ -246,13 +243,21 @@ export class Store {
   }
 
   #look(): void {
+    if (kernelIs(ENDED, this.model)) this.#end();
     if (this.#judge()) this.#draw(NO_CHANGE);
+  }
+
+  /** The kernel has ended, and nobody will end the run: the notebook keeps what is here. A file that was opened stays as it is. */
+  #end(): void {
+    if (this.#cutOff) return;
+    this.cutOff();
+    if (this.lost) replaceOutputs(this.model, { output: lastSeen(this), quiet: false });
   }
 
   /** Finds out whether the kernel is lost; true when that is news. */
   #judge(): boolean {
     const silent = this.clock.running && now() - this.#heard > SILENCE;
-    const lost = this.#underWay && (this.#cutOff || silent || kernelGone(this.model));
+    const lost = this.#underWay && (this.#cutOff || silent || kernelIs(GONE, this.model));
     const news = lost !== this.lost;
     this.lost = lost;
     return news;

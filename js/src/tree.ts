@@ -1,9 +1,7 @@
 // Which row stands under which, which ones run, and which of them are worth seeing.
 
+import { RUNNING_SHOWN } from "./limits";
 import type { Step, View } from "./wire";
-
-/** No more running rows than this are kept in sight at once. */
-const RUNNING_SHOWN = 12;
 
 export class Tree {
   /** Ids of the rows that run, each with the moment it began, on performance.now()'s scale. */
@@ -35,8 +33,7 @@ export class Tree {
   live({ steps, live_steps }: View, opened: Iterable<number>): number[] {
     const seen = new Set<number>();
     const newest = (parent: number | null) => {
-      const rows = this.#under.get(parent) ?? [];
-      for (const id of rows.slice(-live_steps || Infinity)) add(steps, id, seen);
+      for (const id of this.#under.get(parent)?.slice(-live_steps || Infinity) ?? []) add(steps, id, seen);
     };
     newest(null);
     for (const id of [...this.running.keys()].slice(-RUNNING_SHOWN)) {
@@ -53,8 +50,7 @@ export function kept({ steps, outcome, live_steps }: View, opened: Iterable<numb
   const seen = new Set<number>();
   for (const id of opened) add(steps, id, seen);
   if (outcome === "failed" || outcome === "cancelled") {
-    const bad = steps.filter((step) => step.state === "failed");
-    for (const { id } of bad.slice(-live_steps || Infinity)) add(steps, id, seen);
+    for (const { id } of steps.filter((step) => step.state === "failed").slice(-live_steps || Infinity)) add(steps, id, seen);
   }
   return inOrder(seen);
 }

@@ -2,7 +2,7 @@
 
 import { newId } from "./actions";
 import { Answer } from "./answer";
-import { button, codeMarked, make, setText, words } from "./dom";
+import { button, codeMarked, expand, make, setText, words } from "./dom";
 import { clockText } from "./duration";
 import type { Change } from "./patch";
 import { Questions } from "./questions";
@@ -52,10 +52,9 @@ export class CellView implements Drawn {
     this.#line.setAttribute("aria-live", "polite");
     this.#root.role = "group";
     // JupyterLab takes Enter from whatever has the focus, unless told not to; after a click its own keys should work on.
-    this.#root.addEventListener("focusin", ({ target }) => {
-      const element = target as Element;
-      element.toggleAttribute("data-lm-suppress-shortcuts", element.matches(":focus-visible"));
-    });
+    this.#root.addEventListener("focusin", ({ target }) =>
+      (target as Element).toggleAttribute("data-lm-suppress-shortcuts", (target as Element).matches(":focus-visible")),
+    );
     // A host may draw the view anew at the end: what the reader has opened is open there, too. This event does not bubble.
     this.#trace.addEventListener("toggle", () => (store.reader.trace = this.#trace.innerHTML), true);
     this.#root.append(
@@ -82,6 +81,7 @@ export class CellView implements Drawn {
 
   update(change: Change | null): void {
     const { view, shown, lost } = this.#store;
+    this.#header.title = view.task;
     this.#root.ariaLabel = view.task || "Agent run";
     const state = this.#state();
     this.#root.dataset.state = state;
@@ -89,7 +89,7 @@ export class CellView implements Drawn {
     setText(this.#sign, SIGNS[state] ?? "");
     this.#header.hidden = !view.title;
     this.#header.disabled = view.steps.length === 0;
-    this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`);
+    expand(this.#header, shown === "live" || shown === "all");
     this.#say(lost ? "No answer from the kernel" : view.sentence || view.status_line);
     this.tick();
     this.#questions.update(view.questions);

@@ -271,6 +271,7 @@ test("the text of a row is text, whatever it holds", () => {
   const page = show({ steps: [step(0, { text: "<img src=x onerror=alert(1)>", detail: "<i>" })], task: '"><b>' });
   assert.equal(page.el.querySelector("img, b, .ac-row i"), null);
   assert.equal(page.rows()[0], "<img src=x onerror=alert(1)>");
+  assert.equal(page.head().title, '"><b>', "of several runs, one tells by it which is which");
   page.end();
 });
 

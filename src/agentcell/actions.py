@@ -73,10 +73,21 @@ class ActionDesk:
         self.take(str(content.get("run_id", "")), content.get("action"))
 
 
-def interrupt_kernel() -> None:
-    """Interrupts what the kernel runs, as its own handler of an interrupt request does; from any thread. Elsewhere does nothing."""
+def running_cell() -> int | None:
+    """The number of the cell that the kernel runs; None elsewhere. It is another one as soon as the cell is over."""
     kernel = _kernel()
-    if kernel is None:
+    number: int | None = getattr(getattr(kernel, "shell", None), "execution_count", None)
+    return number
+
+
+def interrupt_kernel(cell: int | None) -> None:
+    """Interrupts the kernel, as its own handler of an interrupt request does; from any thread.
+
+    Elsewhere it does nothing, and neither when another cell than `cell` runs: what goes on behind its cell, in a thread or a task, must
+    not take down somebody else's.
+    """
+    kernel = _kernel()
+    if kernel is None or running_cell() != cell:
         return
     if not hasattr(signal, "pthread_kill"):  # Windows has no signals that would wake a thread
         _thread.interrupt_main()

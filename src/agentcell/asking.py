@@ -88,6 +88,10 @@ class Asking(Recorder):
     @contextmanager
     def _asking(self, question: str, choices: Sequence[str], *, words: bool) -> Iterator[Question]:
         must_be_text("the question for run.pause", question)
+        if isinstance(choices, str):  # it would be a choice for each letter
+            raise TypeError(
+                f"the choices for run.pause must be a sequence of strings, like [{choices!r}], not the string {choices!r}"
+            )
         offered = tuple(must_be_text("a choice for run.pause", choice) for choice in choices)
         must_be_flag("words", words)
         self.raise_if_stopping()

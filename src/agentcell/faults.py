@@ -23,10 +23,10 @@ class Faults:
         self.unknown: dict[str, int] = {}
         self._warned: set[str] = set()
 
-    def report(self, where: str, error: BaseException) -> None:
-        """Counts a fault, and warns about the first of its place."""
+    def report(self, where: str, error: BaseException, *, so: str = "the run goes on without it") -> None:
+        """Counts a fault, and warns about the first of its place, and of what follows from it."""
         self.counts[where] = self.counts.get(where, 0) + 1
-        self.warn_once(f"{where} failed, and the run goes on without it: {describe_error(error)}", key=where)
+        self.warn_once(f"{where} failed, and {so}: {describe_error(error)}", key=where)
 
     def report_unknown(self, kind: str) -> None:
         """Counts an event of a shape that nobody knows, and warns about the first of its kind."""

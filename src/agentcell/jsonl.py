@@ -38,6 +38,10 @@ def write_events(events: Iterable[AnyEvent], path: str | os.PathLike[str]) -> No
                 # ASCII with escapes: lone surrogates and U+2028 come back as they were, whatever reads the file in between.
                 file.write(json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n")
         draft.replace(target)
+    except OSError as error:
+        if error.filename == str(draft):  # nobody has asked for that one
+            error.filename, error.filename2 = str(target), None
+        raise
     finally:
         draft.unlink(missing_ok=True)
 

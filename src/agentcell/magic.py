@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from IPython import get_ipython
 from IPython.core.error import UsageError
@@ -55,6 +55,7 @@ class WatchMagics(Magics):
         if cell is not None:
             raise UsageError("%%watch must be the first line of the cell itself")
         options, rest = _split(line)
+        rest, quiet = rest.rstrip("; \t"), rest.endswith(";")
         if not rest:
             raise UsageError("%watch needs an expression: `%watch agent.invoke(question)`; %%watch is for a whole cell")
         shell = _shell()
@@ -65,10 +66,13 @@ class WatchMagics(Magics):
         except SyntaxError as error:
             if error.msg and "await" in error.msg:
                 raise UsageError("%watch cannot await: use %%watch, which takes a whole cell") from None
+            if _is_code(rest):
+                raise UsageError("%watch needs an expression, not a statement: `x = %watch f()`, or %%watch for a cell") from None
             raise
         with _run(options, namespace) as run:
             namespace["run"] = run
-            return eval(code, namespace)  # noqa: S307 - the person's own expression
+            value = eval(code, namespace)  # noqa: S307 - the person's own expression
+        return None if quiet else value  # as IPython's own magics have it
 
 
 class BlockMaker(ast.NodeTransformer):
@@ -94,7 +98,17 @@ class BlockMaker(ast.NodeTransformer):
 def turn_first_line(lines: list[str]) -> list[str]:
     """A cell's lines, with a `%%watch` in the first one turned into the expression that makes the run."""
     found = _FIRST_LINE.fullmatch(lines[0]) if lines else None
-    return lines if found is None else [f"{_MAKER}({found['line'] or ''!r})\n", *lines[1:]]
+    if found is None:
+        return lines
+    inner = next((line.split()[0] for line in lines[1:] if line.strip()), "")
+    if inner.startswith("%%"):  # it is not Python yet, and the whole cell below it is its own
+        return [f"__import__('agentcell.magic', fromlist=['refuse']).refuse({inner!r})\n"]
+    return [f"{_MAKER}({found['line'] or ''!r})\n", *lines[1:]]
+
+
+def refuse(inner: str) -> NoReturn:
+    """Says that a cell magic cannot stand below `%%watch`."""
+    raise UsageError(f"{inner} cannot stand below %%watch: put it above, or `with agentcell.watch(...):` into its cell")
 
 
 def run_for(line: str) -> Run:
@@ -183,6 +197,14 @@ def _shell() -> InteractiveShell:
 
 def _makes_run(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == _MAKER
+
+
+def _is_code(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _parsed(source: str) -> ast.stmt:

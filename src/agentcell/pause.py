@@ -60,7 +60,7 @@ class Questions:
             return
         if choice is not None and 0 <= choice < len(question.choices):
             question.answer = question.choices[choice]
-        elif choice is None and question.words:
+        elif choice is None and question.words and text.strip():
             question.answer = text.strip()
         self._reach.wake()
 
@@ -116,7 +116,10 @@ def ask_console(question: str, choices: Sequence[str], *, words: bool = False) -
     known = {choice.casefold(): choice for choice in choices}
     prompt = f"{question} [{' / '.join(choices)}] " if choices else f"{question} "
     while True:
-        answer = input(prompt).strip()
+        try:
+            answer = input(prompt).strip()
+        except NotImplementedError as error:  # a kernel's, when it runs a notebook for a program
+            raise EOFError(f"nobody is there to answer {question!r}: give run.pause an `ask=` that answers for them") from error
         if answer.casefold() in known:
             return known[answer.casefold()]
         if words or not known:

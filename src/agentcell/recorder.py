@@ -90,7 +90,7 @@ class Recorder:
                 return masked
             raise TypeError(f"redact must return a string, not {describe(masked)}")  # noqa: TRY301 - reported as what it raises is
         except Exception as error:  # noqa: BLE001 - somebody else's function, whatever it raises
-            self._faults.report("masking secrets", error)
+            self._faults.report("masking secrets", error, so=f"the whole text becomes {MASK}")
             return MASK
 
     def record_thinking(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from agentcell.asking import Asking
 from agentcell.cleaning import cleaned
 from agentcell.context import Block, current_run
-from agentcell.errors import AgentcellError, describe, first_line, must_be_text
+from agentcell.errors import AgentcellError, RunStopped, describe, first_line, must_be_text
 from agentcell.events import (
     AnyEvent,
     Noted,
@@ -346,6 +347,10 @@ class Run(Asking, Readings, Frameworks):
             error_type, line = type(error).__name__, first_line(error)
         elif life.limit is not None:
             outcome = "limited"
+        if self.stopping and (
+            error is None or isinstance(error, asyncio.CancelledError)
+        ):  # code that polls; an interrupted `await`
+            outcome, error_type = "cancelled", RunStopped.__name__
         ended = RunEnded(outcome=outcome, error_type=error_type, error=line)
         self._intake.add(cleaned(ended, self._redact))
 

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from agentcell.markup import html_text, html_words, showable, tag
-from agentcell.render import cut, running_title
+from agentcell.redact import plain
+from agentcell.render import LINE_LIMIT, cut, one_line, running_title
 from agentcell.text.duration import short_duration_text
 from agentcell.view import ANSWER_LIMIT
 
@@ -27,6 +28,9 @@ MAX_ROWS = 500
 MAX_BODIES = 120_000
 """Characters of bodies, all rows together, that a snapshot holds; later rows go without."""
 
+# MathJax 3 and later, as in JupyterLab, and MathJax 2, as in nbconvert's pages, pass over what has the class that each was taught.
+# An agent's `$5 and $10` is money, and the live view shows it so.
+_CLASSES = "agentcell-snapshot mathjax_ignore tex2jax_ignore"
 _DIM = "opacity:0.75"
 _ROOT = "max-width:60em;overflow-wrap:break-word;margin:0;padding:4px 0;font-size:13px;line-height:1.54;text-align:left"
 _HEAD = "padding:2px 0"
@@ -51,7 +55,8 @@ _STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"<dt>"), f'<dt style="float:none;width:auto;font-weight:normal;{_DIM}">'),
     (re.compile(r"<dd><pre>"), f'<dd style="float:none;width:auto;margin:0"><pre style="{_PRE};white-space:pre-wrap">'),
     (re.compile(r"<pre>"), f'<pre style="{_PRE};white-space:pre">'),
-    (re.compile(r"(<pre[^>]*><code)"), r'\1 style="background:rgba(0,0,0,0);padding:0"'),
+    # JupyterLab folds the lines of code, whatever the `pre` around it says.
+    (re.compile(r"(<pre[^>]*><code)"), r'\1 style="background:rgba(0,0,0,0);padding:0;white-space:pre"'),
     (re.compile(r'<div class="ac-scroll">'), f'<div class="ac-scroll" style="{_SCROLL}">'),
     (re.compile(r"<table>"), '<table style="border-collapse:collapse;margin:0 0 8px 0;font-size:13px">'),
     (re.compile(r"<tr>"), '<tr style="background:rgba(0,0,0,0)">'),  # else JupyterLab stripes them
@@ -107,12 +112,11 @@ def snapshot_html(run: Run, *, standalone: bool = False) -> str:
     view.refresh()
     header, steps, blocks = view.header, view.steps, view.blocks
     opened = run.opened
-    parts = []
+    task = one_line(plain(run.options.task, redact=run.options.redact), LINE_LIMIT) or None
+    heading = tag("summary" if steps else "div", _heading(header), title=task, style=_HEAD)
     if steps:
-        rows = _rows(steps, opened)
-        parts.append(tag("details", tag("summary", _heading(header), style=_HEAD), rows, open=_is_open(run, header, opened)))
-    else:
-        parts.append(tag("div", _heading(header), style=_HEAD))
+        heading = tag("details", heading, _rows(steps, opened), open=_is_open(run, header, opened))
+    parts = [heading]
     if header["sentence"]:
         parts.append(tag("p", html_words(header["sentence"]), style=_UNDER))
     if header["status"] not in ("idle", "complete"):
@@ -121,7 +125,7 @@ def snapshot_html(run: Run, *, standalone: bool = False) -> str:
         parts.append(tag("div", _styled("".join(blocks)), class_="ac-answer", dir="auto", style=_ANSWER))
     if view.trace:
         parts.append(_styled_panel(view.trace))
-    html = tag("div", *parts, class_="agentcell-snapshot", style=_ROOT)
+    html = tag("div", *parts, class_=_CLASSES, style=_ROOT)
     if not standalone:
         return html
     return _PAGE.format(title=html_text(run.options.task or "Agent run"), body=_question(run) + html)

@@ -12,7 +12,7 @@ import anywidget
 import traitlets
 
 from agentcell import wire
-from agentcell.actions import DESK, interrupt_kernel
+from agentcell.actions import DESK, interrupt_kernel, running_cell
 from agentcell.cost import PRICES
 from agentcell.markup import showable
 from agentcell.pacer import PACER, Pacer
@@ -118,6 +118,7 @@ class AgentCell(anywidget.AnyWidget):
         run_id = uuid.uuid4().hex
         # Before a page hears of it: what the page says at once is taken, and answered when the model is open.
         self._in_kernel = DESK.register(run_id, self)
+        self._made_in = running_cell()
         super().__init__(
             model_id=run_id,  # one name on both sides: the browser finds the views in a notebook by it
             run_id=run_id,
@@ -236,7 +237,7 @@ class AgentCell(anywidget.AnyWidget):
                 self.has_news()
             case {"type": "stop", "again": True} if run.stopping:
                 if run.outcome is None:
-                    interrupt_kernel()
+                    interrupt_kernel(self._made_in)
             case {"type": "stop", "again": bool()}:
                 run.stop()
             case {"type": "answer", "question": str(question), "choice": int() | None as choice, "text": str(text)}:

@@ -84,5 +84,5 @@ def press_twice(place: Locator | Page, *, is_running: Callable[[], bool], finish
     finish()
     kept = place.locator(".agentcell-snapshot")
     expect(kept.locator("summary").first).to_have_text(re.compile("^■ Stopped after [a-z0-9 ]+$"))
-    expect(kept).to_contain_text(re.compile("You interrupted it|Its task was cancelled"))
+    expect(kept).to_contain_text(re.compile("You interrupted it|You stopped it"))
     expect(cell).to_have_count(0)

@@ -1,4 +1,7 @@
-"""A kernel that is lost while the cell runs: the view says so within ten seconds, and nothing in it goes on."""
+"""A kernel that is lost while the cell runs: the page says so within ten seconds, and nothing in it goes on.
+
+Of a kernel that may come back the live view says it; where it has ended, what was seen is left in the notebook instead.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,17 @@ with agentcell.watch("Why is checkout slow?") as run:
     run.step("Reading the deploy log of Tuesday")
     with run.tool("search_notes", query="connection pool"):
         wait_at("gate that stays shut")
+"""
+ANSWERS = """\
+import os
+pathlib.Path("pid").write_text(str(os.getpid()))
+with agentcell.watch("Which plan is <cheaper>?") as run:
+    run.step("Reading `prices`")
+    with run.tool("search_notes", query="plan A < $5") as call:
+        call.result(["$5/month", "plan B is $10"])
+    run.think("Weighing")
+    run.write("Plan A is **$5**/month and plan B is $10/month: `<b>`.\\n\\n|plan|price|\\n|---|--:|\\n|A|$5|\\n")
+    wait_at("gate that stays shut")
 """
 DEAF = """\
 with agentcell.watch("Why is checkout slow?") as run:
@@ -55,8 +69,8 @@ def begin(page: NotebookPage, cell: int = 1) -> None:
     expect(page.output(cell).locator(".agentcell[data-state=running] .ac-text")).to_have_count(2)
 
 
-def expect_lost(page: NotebookPage, picture: Path, *, cell_number: int = 1) -> None:
-    cell = page.output(cell_number).locator(".agentcell")
+def expect_lost(page: NotebookPage, picture: Path) -> None:
+    cell = page.output(1).locator(".agentcell")
     expect(cell).to_have_attribute("data-state", "lost", timeout=SOON)
     expect(cell.locator(".ac-head")).to_have_text(re.compile(r"Kernel lost · last seen at [0-9]+s$"))
     expect(cell.locator(".ac-line")).to_have_text("No answer from the kernel")
@@ -79,19 +93,61 @@ def expect_lost_while_silent(page: NotebookPage) -> None:
     expect(cell).to_have_attribute("data-state", "running", timeout=SOON)
 
 
-def test_a_kernel_that_is_silent_or_restarted_or_killed_is_lost(jupyterlab: Lab, shots: Path):
-    page = jupyterlab.open(notebook(RUN), anew=True)
-    for lose in (restart, kill):
-        page.wait("() => lab.isOpen()")
-        page.run(0)
-        begin(page)
-        if lose is restart:
-            expect_lost_while_silent(page)
-        lose(page)
-        expect_lost(page, shots / f"lost-{lose.__name__}.png")
-    # Python could not say more.
-    [output] = page.save().cells[1].outputs
-    assert "This was saved before the run had ended." in output.data["text/html"]
+def expect_left(page: NotebookPage, picture: Path, *rows: str, cell: int = 1) -> None:
+    """What was seen last stands in the notebook, and needs nobody."""
+    output = page.output(cell)
+    left = output.locator(".agentcell-snapshot")
+    expect(left).to_contain_text(re.compile(r"^Kernel lost · last seen at [0-9]+s"), timeout=SOON)
+    expect(left.locator("li > details > summary, li:not(:has(details))")).to_have_text(list(map(re.compile, rows)))
+    expect(output.locator(".agentcell, .jupyter-widgets, mjx-container")).to_have_count(0)
+    expect(output).not_to_contain_text(re.compile("Loading widget|Error displaying"))
+    text = left.inner_text()
+    page.wait("(end) => performance.now() > end", page.page.evaluate("performance.now() + 1500"))
+    assert left.inner_text() == text, "a clock goes on"
+    output.screenshot(path=picture)
+
+
+WORKED = (r"^Reading the deploy log of Tuesday$", r"^Searching notes for “connection pool”( — [0-9]+s)?$")
+ANSWERED = (r"^Reading prices$", r"^Searching notes for “plan A < \$5” — Found 2 relevant notes", "^Thinking$")
+
+
+def test_a_kernel_that_is_silent_is_lost_and_one_that_has_ended_leaves_what_was_seen(jupyterlab: Lab, shots: Path):
+    page = jupyterlab.open(notebook(RUN, ANSWERS), anew=True)
+    page.run(0)
+    begin(page)
+    expect_lost_while_silent(page)
+    restart(page)
+    expect_left(page, shots / "lost-restart.png", *WORKED)
+
+    page.wait("() => lab.isOpen()")
+    page.run(0)
+    page.start(2)
+    expect(page.output(2).locator(".agentcell td")).to_have_count(2)
+    kill(page)
+    expect_left(page, shots / "lost-kill.png", *ANSWERED, cell=2)
+    assert page.is_changed()
+
+    saved = page.save()
+    for cell in saved.cells[1:]:
+        [output] = cell.outputs
+        assert set(output.data) == {"text/html", "text/plain"}
+        assert output.data["text/plain"].startswith("Kernel lost · last seen at ")
+        assert not re.search("<(script|style|button|input)|agentcell&quot;| on[a-z]+=", output.data["text/html"])
+    lines = [line.strip() for line in saved.cells[2].outputs[0].data["text/plain"].splitlines()]
+    assert lines[1:3] == ["• Reading `prices`", "• Searching notes for “plan A < $5” — Found 2 relevant notes"]
+    assert "Plan A is $5/month and plan B is $10/month: <b>." in "\n".join(lines)
+    jupyterlab.close_pages()
+
+    saved.metadata["came_by"] = "mail"
+    for what, trusted in ((page.path, True), (saved, False)):
+        reopened = jupyterlab.open(what, kernel=False)
+        assert reopened.is_trusted() is trusted
+        expect_left(reopened, shots / f"lost-trusted-{trusted}.png", *ANSWERED, cell=2)
+        expect_left(reopened, shots / f"lost-trusted-{trusted}-restart.png", *WORKED)
+        answer = reopened.output(2).locator(".agentcell-snapshot")
+        expect(answer).to_contain_text("Plan A is $5/month and plan B is $10/month: <b>.")
+        expect(answer.locator("td").last).to_have_text("$5")
+        jupyterlab.close_pages()
 
 
 def test_a_kernel_that_is_shut_down_ends_its_run_or_is_lost(jupyterlab: Lab, shots: Path):
@@ -110,7 +166,7 @@ def test_a_kernel_that_is_shut_down_ends_its_run_or_is_lost(jupyterlab: Lab, sho
     page.run(0)
     begin(page, 2)
     shut_down_from_the_menu(page)
-    expect_lost(page, shots / "lost-shut-down.png", cell_number=2)
+    expect_left(page, shots / "lost-shut-down.png", *WORKED, cell=2)
 
 
 def test_a_server_that_is_gone_takes_its_kernels_with_it(jupyterlab: Lab, shots: Path, tmp_path: Path):

@@ -104,6 +104,9 @@ def watched(tmp_path_factory) -> list[NotebookNode]:
         "%watch await asyncio.sleep(0)",
         "print(1)\nget_ipython().run_cell_magic('watch', '', 'pass')",
         "print([name for name in globals() if 'agentcell' in name], run.outcome, _, Out[2][0])",
+        "%watch agentcell.current_run().options.live_steps ;",
+        "%watch x = 3",
+        "%%watch\n\n%%time\nprint('never')",
         "%unload_ext agentcell",
         "%%watch\n1",
     )
@@ -138,6 +141,10 @@ def test_an_expression_runs_in_a_block_and_keeps_its_quotes_and_braces(watched):
     assert outputs(watched[7]) == [DONE, ("value", "[None, '']")]
 
 
+def test_a_semicolon_behind_an_expression_hides_its_value(watched):
+    assert outputs(watched[16]) == [DONE]
+
+
 def test_a_traceback_points_to_the_line_of_the_cell(watched):
     shown, raised = watched[8].outputs
     assert shown.data["text/plain"].startswith("Failed after less than a second")
@@ -154,6 +161,8 @@ def test_a_traceback_points_to_the_line_of_the_cell(watched):
         (12, "%watch needs an expression"),
         (13, "%watch cannot await: use %%watch"),
         (14, "%%watch must be the first line"),
+        (17, "%watch needs an expression, not a statement: `x = %watch f()`"),
+        (18, "%%time cannot stand below %%watch: put it above"),
     ],
 )
 def test_what_is_asked_wrongly_is_said_in_a_sentence(watched, number, words):
@@ -167,7 +176,7 @@ def test_nothing_but_run_is_left_behind_and_the_last_value_is_the_last_value(wat
 
 
 def test_once_unloaded_the_magics_are_gone(watched):
-    assert "UsageError: Cell magic `%%watch` not found." in watched[17].outputs[0].text
+    assert "UsageError: Cell magic `%%watch` not found." in watched[20].outputs[0].text
 
 
 @pytest.fixture(scope="module")

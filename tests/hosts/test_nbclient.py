@@ -66,7 +66,7 @@ def answered() -> NotebookNode:
 def test_a_run_leaves_html_and_text_alone(answered: NotebookNode):
     [output] = answered.cells[0].outputs
     assert set(output.data) == {"text/html", "text/plain"}
-    assert output.data["text/html"].startswith('<div class="agentcell-snapshot"')
+    assert output.data["text/html"].startswith('<div class="agentcell-snapshot ')
     assert "<strong>Tuesday's deploy</strong>" in output.data["text/html"]
     assert output.data["text/plain"].splitlines() == [
         "Thought for less than a second · 1 tool",

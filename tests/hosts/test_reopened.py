@@ -126,6 +126,9 @@ def test_it_reads_the_same_after_githubs_sanitizer_whether_or_not_that_keeps_wha
 @pytest.mark.parametrize("template", ["lab", "classic", "basic", "webpdf", "reveal"])
 def test_nbconvert_keeps_the_html_in_every_template(finished: NotebookNode, template: str):
     page, _ = HTMLExporter(template_name=template).from_notebook_node(finished)
+    assert re.search(r'<div class="agentcell-snapshot [^"]*\btex2jax_ignore\b', page), (
+        "its MathJax would take money for mathematics"
+    )
     assert lines_of_run(page) == READS
     assert not WIDGET.search(page)
 
@@ -179,7 +182,7 @@ def test_running_a_notebook_again_makes_its_file_no_larger(tmp_path: Path):
         notebook = execute(nbformat.read(path, as_version=4))
         nbformat.write(notebook, path)
         sizes.append(path.stat().st_size)
-    assert len(set(sizes)) == 1
+    assert max(sizes) - min(sizes) < 300, "the durations alone are different"
     state = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
     assert len([model for model in state.values() if model["model_name"] == "AnyModel"]) == 1, "nbclient keeps the state of widgets"
     assert sizes[0] < 60_000, "the run, and the code of the widget"

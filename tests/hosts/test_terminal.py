@@ -25,7 +25,7 @@ print("And on.")
 
 def test_a_script_has_a_live_line_and_leaves_its_rows_and_its_answer(tmp_path: Path):
     with terminal(tmp_path, script(tmp_path, CHECKOUT)) as shown:
-        shown.until("Reasoning", "Working on `search_notes`…")
+        shown.until("• Searching notes", "Reasoning", "Working on `search_notes`…")
         assert shown.text.splitlines()[:2] == ["  • Reading the deploy log of Tuesday", "  • Searching notes for “connection pool”"]
         shown.until("Reasoning · 1s")  # the clock runs, and so does the spinner
         assert sum(sign in "".join(shown.frames) for sign in SPINNER) > 3

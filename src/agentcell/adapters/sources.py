@@ -124,8 +124,8 @@ def must_be_stream(given: Any, ways: tuple[str, ...]) -> None:
     whole = isinstance(given, (str, bytes, Mapping)) or hasattr(given, "model_fields_set")
     if whole or not any(hasattr(given, way) for way in ways):
         raise TypeError(
-            "run.stream() must be given a stream of events: something to iterate with `for` or `async for`, a stream manager, "
-            f"or an async client's awaitable. It got {describe(given)}. Is stream=True missing in the call that made it?"
+            "run.stream() and run.consume() must be given a stream of events: something to iterate with `for` or `async for`, a stream "
+            f"manager, or an async client's awaitable. It got {describe(given)}. Is stream=True missing in the call that made it?"
         )
 
 

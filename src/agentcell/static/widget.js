@@ -1,6 +1,6 @@
 /* Built from js/src. */
 var ACTION_MESSAGE = "agentcell_action", VIEW_KEYS = ["run_id", "protocol", "seq", "task", "live_steps", "expand", "status", "outcome", "clock", "elapsed_seconds", "title", "facts", "status_line", "sentence", "stop", "questions", "steps", "blocks", "trace"];
-function newId() { return crypto.getRandomValues(new Uint32Array(4)).join("-") }
+function newId() {return crypto.getRandomValues(new Uint32Array(4)).join("-")}
 function sendAction(model, act) {
 let action = { ...act, id: newId() };
 attempt(() => model.send(action)), attempt(() => {
@@ -9,28 +9,94 @@ attempt(() => model.send(action)), attempt(() => {
 });
 }
 function attempt(act) {
-try { act() } catch (error) { console.debug("agentcell: not in this host", error) }
+try {act()} catch (error) {console.debug("agentcell: not in this host", error)}
 }
 var now = () => performance.now(), Clock = class {
 running = false;
 #elapsed = 0;
 #anchor = 0;
 #shown = 0;
-set(elapsed, running) { this.#elapsed = elapsed, this.#anchor = now() - elapsed * 1e3, this.running = running }
-read() { return this.running ? (this.#shown = Math.max(this.#shown, (now() - this.#anchor) / 1e3), this.#shown) : this.#elapsed }
+set(elapsed, running) {this.#elapsed = elapsed, this.#anchor = now() - elapsed * 1e3, this.running = running}
+read() {return this.running ? (this.#shown = Math.max(this.#shown, (now() - this.#anchor) / 1e3), this.#shown) : this.#elapsed}
 };
-var GONE = /dead|restarting|terminating|connecting|disconnected/;
-function kernelGone(model) {
+var ENDED = /dead|restarting/, GONE = /dead|restarting|terminating|connecting|disconnected/;
+function kernelIs(gone, model) {
 try {
 	let kernel = model.widget_manager?.kernel;
-	return kernel === null || GONE.test(`${kernel?.status} ${kernel?.connectionStatus}`);
-} catch { return false }
+	return kernel === null || gone.test(`${kernel?.status} ${kernel?.connectionStatus}`);
+} catch {return false}
 }
-function readView(model) { return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)])) }
+function make(name, className, ...children) {
+let element = document.createElement(name);
+return className && (element.className = className), element.append(...children), element;
+}
+function button(className, ...children) {
+let element = make("button", className, ...children);
+return element.type = "button", element;
+}
+function expand(element, open) {
+element?.setAttribute("aria-expanded", `${open}`);
+}
+function words(className) {return make("span", className, "")}
+function setText(element, text) {
+let node = element.firstChild;
+node.data !== text && (node.data = text);
+}
+function setWords(element, text) {text.includes("`") || element.childElementCount ? element.replaceChildren(...codeMarked(text)) : setText(element, text)}
+function codeMarked(text) {return text.split(/`([^`]+)`/).map((part, place) => place % 2 ? make("code", "", part) : part)}
+function clockText(seconds) {
+let whole = Math.max(0, Math.trunc(seconds)) || 0;
+if (whole < 60) return `${whole}s`;
+let minutes = Math.trunc(whole / 60);
+return minutes < 60 ? `${minutes}m ${whole % 60}s` : `${Math.trunc(minutes / 60)}h ${minutes % 60}m`;
+}
+function shortDurationText(seconds) {
+return seconds >= 0.05 ? seconds >= 9.95 ? clockText(seconds) : `${(seconds % 1 === 0.25 ? seconds - 0.01 : seconds).toFixed(1)}s` : "";
+}
+function faint({ detail, elapsed }, seconds) {
+let time = elapsed !== null ? shortDurationText(seconds) : seconds >= 1 ? clockText(seconds) : "";
+return detail || time ? ` ${detail}${detail && time && " · "}${time}` : "";
+}
+var Row = class {
+element = make("li", "");
+#head;
+#body;
+#placed = "";
+#under;
+update(step, seconds, open) {
+	let name = step.body ? "button" : "div";
+	this.element.className = `ac-${step.state} ac-${step.kind}`, this.#head?.localName !== name && this.#behead(step.id, name), setWords(this.#head?.firstChild, step.text), this.tick(step, seconds), open && step.body ? this.#place(step.body) : (this.#body?.remove(), this.#body = void 0), step.body && expand(this.#head, open);
+}
+tick(step, seconds) {setWords(this.#head?.lastChild, faint(step, seconds))}
+append(html2) {return this.#body?.insertAdjacentHTML("beforeend", html2), this.#body !== void 0}
+get under() {return this.#under ??= this.element.appendChild(make("div", "ac-under")), this.#under}
+#behead(id, name) {
+	this.#head?.remove(), this.#head = make(name, "ac-row", words("ac-text"), words("ac-faint")), this.#head.dataset.row = `${id}`, this.element.prepend(this.#head);
+}
+#place(html2) {
+	this.#body && html2 === this.#placed || (this.#body ??= make("div", "ac-body"), this.#body.innerHTML = html2, this.#placed = html2, this.#head?.after(this.#body));
+}
+};
+function lastSeen(store) {
+let { steps, blocks } = store.view, list = make("ul", ""), answer = html(blocks.join("")), rows = [], text = `Kernel lost · last seen at ${clockText(store.seen)}`, page = make("div", "agentcell-snapshot mathjax_ignore tex2jax_ignore", make("b", "", text), list, answer), left = 12e4;
+for (let step of steps.slice(-500)) {
+	let line = step.text + faint(step, store.rowSeconds(step)).replace(" ", " — "), words2 = codeMarked(line), row = make("li", "");
+	text += `
+• ${line}`, left -= step.body.length, step.body && left > 0 ? row.append(make("details", "", make("summary", "", ...words2), html(step.body))) : row.append(...words2), (rows[step.parent ?? -1]?.appendChild(make("ul", "")) ?? list).append(row), rows[step.id] = row;
+}
+return { output_type: "display_data", data: { "text/html": page.outerHTML, "text/plain": `${text}
+
+${answer.textContent}` }, metadata: {} };
+}
+function html(text) {
+let element = make("div", "");
+return element.innerHTML = text, element;
+}
+function readView(model) {return Object.fromEntries(VIEW_KEYS.map((key) => [key, model.get(key)]))}
 function replaceOutputs(model, { output, quiet }) {
 attempt(() => {
 	let notebook = model.widget_manager?.context?.model, { cells, dirty } = notebook;
-	for (let { outputs } of cells) outputs?.toJSON().forEach(({ data }, place) => { data?.["application/vnd.jupyter.widget-view+json"]?.model_id === model.get("run_id") && outputs.set(place, output) });
+	for (let { outputs } of cells) outputs?.toJSON().forEach(({ data }, place) => {data?.["application/vnd.jupyter.widget-view+json"]?.model_id === model.get("run_id") && outputs.set(place, output)});
 	quiet && (notebook.dirty = dirty);
 });
 }
@@ -43,20 +109,20 @@ for (let step of steps) {
 	view.steps[step.id] = step;
 }
 let ids = steps.map((step) => step.id), texts = new Map();
-for (let { id, html } of patch.texts ?? []) {
+for (let { id, html: html2 } of patch.texts ?? []) {
 	let step = view.steps[id];
 	if (!step) throw new RangeError();
-	step.body += html, ids.includes(id) || texts.set(id, (texts.get(id) ?? "") + html);
+	step.body += html2, ids.includes(id) || texts.set(id, (texts.get(id) ?? "") + html2);
 }
 view.blocks.splice(patch.blocks_count ?? 1 / 0);
 let blocks = (patch.blocks ?? []).map((block) => setBlock(view.blocks, block));
-for (let html of patch.blocks_added ?? []) blocks.push(view.blocks.push(html) - 1);
+for (let html2 of patch.blocks_added ?? []) blocks.push(view.blocks.push(html2) - 1);
 return { steps: ids, texts, blocks };
 }
-function setBlock(blocks, { id, keep, html }) {
+function setBlock(blocks, { id, keep, html: html2 }) {
 let old = blocks[id];
 if (old === void 0 || keep > old.length) throw new RangeError();
-return blocks[id] = old.slice(0, keep) + html, id;
+return blocks[id] = old.slice(0, keep) + html2, id;
 }
 var Tree = class {
 running = new Map();
@@ -76,10 +142,7 @@ set(step, began) {
 	step.state !== "running" ? this.running.delete(step.id) : this.running.has(step.id) || this.running.set(step.id, began(step));
 }
 live({ steps, live_steps }, opened) {
-	let seen = new Set(), newest = (parent) => {
-		let rows = this.#under.get(parent) ?? [];
-		for (let id of rows.slice(-live_steps || 1 / 0)) add(steps, id, seen);
-	};
+	let seen = new Set(), newest = (parent) => {for (let id of this.#under.get(parent)?.slice(-live_steps || 1 / 0) ?? []) add(steps, id, seen)};
 	newest(null);
 	for (let id of [...this.running.keys()].slice(-12)) add(steps, id, seen), newest(id);
 	for (let id of opened) add(steps, id, seen);
@@ -89,15 +152,12 @@ live({ steps, live_steps }, opened) {
 function kept({ steps, outcome, live_steps }, opened) {
 let seen = new Set();
 for (let id of opened) add(steps, id, seen);
-if (outcome === "failed" || outcome === "cancelled") {
-	let bad = steps.filter((step) => step.state === "failed");
-	for (let { id } of bad.slice(-live_steps || 1 / 0)) add(steps, id, seen);
-}
+if (outcome === "failed" || outcome === "cancelled") for (let { id } of steps.filter((step) => step.state === "failed").slice(-live_steps || 1 / 0)) add(steps, id, seen);
 return inOrder(seen);
 }
-function add(steps, id, seen) { for (let row = steps[id]; row && !seen.has(row.id); row = steps[row.parent ?? -1]) seen.add(row.id) }
-function inOrder(ids) { return [...ids].sort((a, b) => a - b) }
-var TICK = 250, CHECK = 1e3, SILENCE = 2e4, FIRST_RETRY = 2e3, LAST_RETRY = 3e4, Store = class {
+function add(steps, id, seen) {for (let row = steps[id]; row && !seen.has(row.id); row = steps[row.parent ?? -1]) seen.add(row.id)}
+function inOrder(ids) {return [...ids].sort((a, b) => a - b)}
+var Store = class {
 view;
 clock = new Clock();
 tree = new Tree();
@@ -116,19 +176,19 @@ model;
 #newest = 0;
 #retry;
 constructor(model) {
-	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => this.cutOff()], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
+	this.model = model, this.view = readView(model), this.#read(), this.#listeners = [["msg:custom", (message) => this.#receive(message)], ["comm_live_update", () => this.#end()], ...VIEW_KEYS.map((key) => [`change:${key}`, () => this.#changed()])];
 	for (let [event, callback] of this.#listeners) model.on(event, callback);
 }
 dispose() {
 	for (let [event, callback] of this.#listeners) this.model.off(event, callback);
 	this.#drawn.clear(), this.#schedule(), clearTimeout(this.#retry), this.#stale = false;
 }
-add(drawn) { this.#drawn.add(drawn), this.#schedule() }
-remove(drawn) { this.#drawn.delete(drawn), this.#schedule() }
-get working() { return this.view.status === "idle" || this.view.status === "reasoning" }
+add(drawn) {this.#drawn.add(drawn), this.#schedule()}
+remove(drawn) {this.#drawn.delete(drawn), this.#schedule()}
+get working() {return this.view.status === "idle" || this.view.status === "reasoning"}
 get shown() {
-	let { open, all } = this.reader, { expand } = this.view;
-	return open ?? (expand === "open" || expand === "auto" && this.working) ? all || expand === "open" ? "all" : "live" : open === null && expand === "auto" ? "kept" : "none";
+	let { open, all } = this.reader, { expand: expand2 } = this.view;
+	return open ?? (expand2 === "open" || expand2 === "auto" && this.working) ? all || expand2 === "open" ? "all" : "live" : open === null && expand2 === "auto" ? "kept" : "none";
 }
 rowSeconds(step) {
 	let until = this.lost ? this.#heard : now();
@@ -143,23 +203,24 @@ openRow(row, open) {
 stop() {
 	this.send({ type: "stop", again: this.view.stop === "stopping" }), this.view.stop = "stopping", this.#draw(NO_CHANGE);
 }
-cutOff() { this.#cutOff = true, this.#look() }
-send(act) { sendAction(this.model, act) }
+cutOff() {this.#cutOff = true, this.#look()}
+send(act) {sendAction(this.model, act)}
 #draw(change) {
 	this.#schedule();
 	for (let drawn of this.#drawn) drawn.update(change);
 }
 #receive(message) {
-	if (message?.type === "end" && replaceOutputs(this.model, message), message?.type !== "patch" && message?.type !== "heartbeat") return;
+	let type = message?.type;
+	if (type === "end" && replaceOutputs(this.model, message), type !== "patch" && type !== "heartbeat") return;
 	this.#catchUp(), this.#hear();
 	let { seq } = this.view;
 	message.seq > this.#newest && (this.#newest = message.seq);
 	let change = NO_CHANGE;
-	message.type === "heartbeat" ? this.#beat(message.elapsed_seconds) : message.seq === seq + 1 && (change = this.#apply(message)), this.seen = this.clock.read();
+	type === "heartbeat" ? this.#beat(message.elapsed_seconds) : message.seq === seq + 1 && (change = this.#apply(message)), this.seen = this.clock.read();
 	let found = this.#judge();
-	(change !== NO_CHANGE || found) && this.#draw(change), this.#newest > this.view.seq && this.#retry === void 0 && this.#resync(FIRST_RETRY);
+	(change !== NO_CHANGE || found) && this.#draw(change), this.#newest > this.view.seq && this.#retry === void 0 && this.#resync(2e3);
 }
-#hear() { this.#heard = now(), this.#cutOff = false }
+#hear() {this.#heard = now(), this.#cutOff = false}
 #beat(elapsed) {
 	this.view.elapsed_seconds = elapsed, this.#write(["elapsed_seconds"]), this.clock.set(elapsed, this.view.clock === "running");
 }
@@ -167,7 +228,7 @@ send(act) { sendAction(this.model, act) }
 	let { view, model } = this;
 	view.steps = model.get("steps"), view.blocks = model.get("blocks");
 	let change;
-	try { change = applyPatch(view, patch) } catch (error) { return console.warn("agentcell: a patch did not fit", error), NO_CHANGE }
+	try {change = applyPatch(view, patch)} catch (error) {return console.warn("agentcell: a patch did not fit", error), NO_CHANGE}
 	view.seq = seq;
 	let header = Object.keys(patch.header ?? {});
 	this.#write([...header, "seq", "trace"]);
@@ -179,7 +240,7 @@ send(act) { sendAction(this.model, act) }
 	for (let key of keys) this.model.set(key, this.view[key]);
 	this.#writing = false;
 }
-#changed() { this.#writing || this.#stale || (this.#stale = true, queueMicrotask(() => this.#catchUp())) }
+#changed() {this.#writing || this.#stale || (this.#stale = true, queueMicrotask(() => this.#catchUp()))}
 #catchUp() {
 	this.#stale && (this.#stale = false, this.view = readView(this.model), this.#hear(), this.#read(), this.view.seq >= this.#newest && (clearTimeout(this.#retry), this.#retry = void 0), this.#judge(), this.#draw(null));
 }
@@ -188,65 +249,44 @@ send(act) { sendAction(this.model, act) }
 	this.#newest = Math.max(this.#newest, view.seq), clock.set(view.elapsed_seconds, view.clock === "running"), this.seen = clock.read(), this.tree.reset(view.steps, (step) => now() - Math.max(0, this.seen - step.started) * 1e3);
 }
 #resync(wait) {
-	this.send({ type: "resync" }), this.#retry = setTimeout(() => this.#resync(Math.min(wait * 2, LAST_RETRY)), wait);
+	this.send({ type: "resync" }), this.#retry = setTimeout(() => this.#resync(Math.min(wait * 2, 3e4)), wait);
 }
-get #underWay() { return this.view.status === "reasoning" || this.view.status === "collapsed" }
+get #underWay() {return this.view.status === "reasoning" || this.view.status === "collapsed"}
 #schedule() {
 	let on = this.#drawn.size > 0 && this.#underWay;
-	on !== (this.#timer !== void 0) && (clearInterval(this.#timer), this.#timer = on ? setInterval(() => this.#tick(), TICK) : void 0);
+	on !== (this.#timer !== void 0) && (clearInterval(this.#timer), this.#timer = on ? setInterval(() => this.#tick(), 250) : void 0);
 }
 #tick() {
-	if (now() - this.#checked >= CHECK && (this.#checked = now(), this.#look()), !this.lost && this.clock.running) for (let drawn of this.#drawn) drawn.tick();
+	if (now() - this.#checked >= 1e3 && (this.#checked = now(), this.#look()), !this.lost && this.clock.running) for (let drawn of this.#drawn) drawn.tick();
 }
-#look() { this.#judge() && this.#draw(NO_CHANGE) }
+#look() {kernelIs(ENDED, this.model) && this.#end(), this.#judge() && this.#draw(NO_CHANGE)}
+#end() {
+	this.#cutOff || (this.cutOff(), this.lost && replaceOutputs(this.model, { output: lastSeen(this), quiet: false }));
+}
 #judge() {
-	let silent = this.clock.running && now() - this.#heard > SILENCE, lost = this.#underWay && (this.#cutOff || silent || kernelGone(this.model)), news = lost !== this.lost;
+	let silent = this.clock.running && now() - this.#heard > 2e4, lost = this.#underWay && (this.#cutOff || silent || kernelIs(GONE, this.model)), news = lost !== this.lost;
 	return this.lost = lost, news;
 }
 };
-function make(name, className, ...children) {
-let element = document.createElement(name);
-return className && (element.className = className), element.append(...children), element;
-}
-function button(className, ...children) {
-let element = make("button", className, ...children);
-return element.type = "button", element;
-}
-function words(className) { return make("span", className, "") }
-function setText(element, text) {
-let node = element.firstChild;
-node.data !== text && (node.data = text);
-}
-function setWords(element, text) { text.includes("`") || element.childElementCount ? element.replaceChildren(...codeMarked(text)) : setText(element, text) }
-function codeMarked(text) { return text.split(/`([^`]+)`/).map((part, place) => place % 2 ? make("code", "", part) : part) }
 var Answer = class {
 element = make("div", "ac-answer");
 #placed = [];
 update(blocks, changed) {
 	for (; this.#placed.length > blocks.length; ) this.#placed.pop(), this.element.lastElementChild?.remove();
 	for (let id of changed ?? blocks.keys()) {
-		let html = blocks[id];
-		if (html === void 0 || html === this.#placed[id]) continue;
+		let html2 = blocks[id];
+		if (html2 === void 0 || html2 === this.#placed[id]) continue;
 		let block = this.element.children[id] ?? this.element.appendChild(make("div", "ac-block"));
-		block.innerHTML = html, this.#placed[id] = html;
+		block.innerHTML = html2, this.#placed[id] = html2;
 	}
 	this.element.hidden = blocks.length === 0;
 }
 };
-function clockText(seconds) {
-let whole = Math.max(0, Math.trunc(seconds)) || 0;
-if (whole < 60) return `${whole}s`;
-let minutes = Math.trunc(whole / 60);
-return minutes < 60 ? `${minutes}m ${whole % 60}s` : `${Math.trunc(minutes / 60)}h ${minutes % 60}m`;
-}
-function shortDurationText(seconds) {
-return seconds >= 0.05 ? seconds >= 9.95 ? clockText(seconds) : `${(seconds % 1 === 0.25 ? seconds - 0.01 : seconds).toFixed(1)}s` : "";
-}
 var Questions = class {
 element = make("div", "ac-asks");
 #store;
 #answered;
-constructor(store, answered) { this.#store = store, this.#answered = answered }
+constructor(store, answered) {this.#store = store, this.#answered = answered}
 update(questions) {
 	let boxes = [...this.element.children];
 	for (let box of boxes) questions.some((one) => one.id === box.name) || box.remove();
@@ -262,8 +302,8 @@ update(questions) {
 	box.name = id;
 	for (let [place, choice] of choices.entries()) add2(choice, () => answer(place));
 	if (words2) {
-		let field = make("input", ""), send = (event) => { field.value && (event.preventDefault(), answer(null, field.value)) };
-		field.ariaLabel = field.placeholder = "Answer in words", field.onkeydown = (event) => { event.key === "Enter" && !event.isComposing && send(event) }, box.append(field), add2("Send", send);
+		let field = make("input", ""), send = (event) => {field.value && (event.preventDefault(), answer(null, field.value))};
+		field.ariaLabel = field.placeholder = "Answer in words", field.onkeydown = (event) => {event.key === "Enter" && !event.isComposing && send(event)}, box.append(field), add2("Send", send);
 	}
 	this.element.append(box);
 }
@@ -271,42 +311,16 @@ update(questions) {
 var Follow = class {
 #list;
 #atEnd = true;
-constructor(list) { this.#list = list, list.addEventListener("scroll", () => this.#look()) }
-pause(act) { this.#atEnd = false, act(), this.#look() }
-start(atEnd) { this.#atEnd = atEnd, this.#list.scrollTop = 0 }
-keep() { this.#atEnd && (this.#list.scrollTop = this.#list.scrollHeight) }
+constructor(list) {this.#list = list, list.onscroll = () => this.#look()}
+pause(act) {this.#atEnd = false, act(), this.#look()}
+start(atEnd) {this.#atEnd = atEnd, this.#list.scrollTop = 0}
+keep() {this.#atEnd && (this.#list.scrollTop = this.#list.scrollHeight)}
 #look() {
 	let { scrollHeight, scrollTop, clientHeight } = this.#list;
 	this.#atEnd = scrollHeight - scrollTop - clientHeight < 16;
 }
 };
-var Row = class {
-element = make("li", "");
-#head;
-#openable = false;
-#body;
-#placed = "";
-#under;
-update(step, seconds, open) {
-	let openable = step.body !== "";
-	this.element.className = `ac-${step.state} ac-${step.kind}`, (!this.#head || this.#openable !== openable) && this.#behead(step.id, openable), setWords(this.#head?.firstChild, step.text), this.tick(step, seconds), open && openable ? this.#place(step.body) : this.#body && (this.#body.remove(), this.#body = void 0, this.#head?.setAttribute("aria-expanded", "false"));
-}
-tick(step, seconds) {
-	let time = step.elapsed !== null ? shortDurationText(seconds) : seconds >= 1 ? clockText(seconds) : "", faint = step.detail && time ? `${step.detail} · ${time}` : step.detail || time;
-	setWords(this.#head?.lastChild, faint && ` ${faint}`);
-}
-append(html) { return this.#body?.insertAdjacentHTML("beforeend", html), this.#body !== void 0 }
-get under() { return this.#under ??= this.element.appendChild(make("div", "ac-under")), this.#under }
-#behead(id, openable) {
-	this.#head?.remove();
-	let parts = ["ac-text", "ac-faint"].map(words);
-	this.#head = openable ? button("ac-row", ...parts) : make("div", "ac-row", ...parts), openable && this.#head.setAttribute("aria-expanded", "false"), this.#head.dataset.row = `${id}`, this.element.prepend(this.#head), this.#openable = openable;
-}
-#place(html) {
-	this.#body && html === this.#placed || (this.#body ??= make("div", "ac-body"), this.#body.innerHTML = html, this.#placed = html, this.#head?.after(this.#body), this.#head?.setAttribute("aria-expanded", "true"));
-}
-};
-var GROUP = 100, FIRST_SLICE = 100, SLICE = 40, Rows = class {
+var Rows = class {
 element;
 #store;
 #earlier = button("ac-earlier", "");
@@ -327,7 +341,7 @@ constructor(store, id) {
 update(change) {
 	let { view, tree, reader, shown } = this.#store;
 	if (shown !== this.#shown && (this.#turn(shown), change = null), shown === "none" || change && !change.steps.length && !change.texts.size) return;
-	shown === "live" ? this.#window(tree.live(view, reader.rows), change) : shown === "kept" ? this.#window(kept(view, reader.rows), change) : this.#fill(change ? change.steps : this.#rows.keys(), FIRST_SLICE);
+	shown === "live" ? this.#window(tree.live(view, reader.rows), change) : shown === "kept" ? this.#window(kept(view, reader.rows), change) : this.#fill(change ? change.steps : this.#rows.keys(), 100);
 	for (let [id, text] of change?.texts ?? []) this.#rows.get(id)?.append(text) === false && this.#draw(id);
 	let hidden = view.steps.length - this.#rows.size;
 	this.#earlier.hidden = shown !== "live" || hidden === 0, setText(this.#earlier, `${hidden} earlier step${hidden === 1 ? "" : "s"}`), this.#follow.keep();
@@ -338,7 +352,7 @@ tick() {
 		step && this.#rows.get(id)?.tick(step, this.#store.rowSeconds(step));
 	}
 }
-dispose() { clearTimeout(this.#filling) }
+dispose() {clearTimeout(this.#filling)}
 #turn(shown) {
 	this.#shown = shown, this.#clear(), this.element.hidden = shown === "none", this.element.dataset.shown = shown, this.#list.tabIndex = shown === "all" ? 0 : -1, this.#follow.start(this.#store.working);
 }
@@ -353,8 +367,8 @@ dispose() { clearTimeout(this.#filling) }
 	for (let id of changed) id <= this.#last && this.#draw(id);
 	clearTimeout(this.#filling);
 	let end = now() + slice;
-	for (; this.#last + 1 < steps.length; ) if (this.#draw(this.#last + 1), !(this.#last % GROUP || now() < end)) {
-		this.#filling = setTimeout(() => { this.#fill([], SLICE), this.#follow.keep() }, 0);
+	for (; this.#last + 1 < steps.length; ) if (this.#draw(this.#last + 1), !(this.#last % 100 || now() < end)) {
+		this.#filling = setTimeout(() => {this.#fill([], 40), this.#follow.keep()}, 0);
 		break;
 	}
 }
@@ -365,9 +379,9 @@ dispose() { clearTimeout(this.#filling) }
 	if (row.update(step, this.#store.rowSeconds(step), this.#store.reader.rows.has(id)), known) return;
 	this.#rows.set(id, row), this.#last = Math.max(this.#last, id);
 	let place = step.parent !== null && this.#rows.get(step.parent)?.under || this.#list, group = place.lastElementChild;
-	(!group || group.childElementCount >= GROUP) && (group?.classList.add("ac-full"), group = place.appendChild(make("ul", "ac-group"))), group.append(row.element);
+	(!group || group.childElementCount >= 100) && (group?.classList.add("ac-full"), group = place.appendChild(make("ul", "ac-group"))), group.append(row.element);
 }
-#clear() { clearTimeout(this.#filling), this.#list.replaceChildren(), this.#rows.clear(), this.#last = -1 }
+#clear() {clearTimeout(this.#filling), this.#list.replaceChildren(), this.#rows.clear(), this.#last = -1}
 };
 var DELAYS = [0, 0.12, 0.24, 0.6, 0.48, 0.36], SIGNS = { running: "", waiting: "◆", failed: "✕", cancelled: "■", limited: "■", lost: "○" };
 function dot(delay) {
@@ -392,21 +406,18 @@ var CellView = class {
 #trace = make("div", "");
 #placed = "";
 constructor(store, place) {
-	this.#store = store, this.#rows = new Rows(store, this.#id), this.#questions = new Questions(store, () => this.#header.focus({ preventScroll: true })), this.#icon.ariaHidden = "true", this.#header.setAttribute("aria-controls", this.#id), this.#header.onclick = () => store.openBlock(this.#header.getAttribute("aria-expanded") !== "true"), this.#stop.onclick = ({ detail }) => detail > 1 || store.stop(), this.#line.role = "status", this.#line.setAttribute("aria-live", "polite"), this.#root.role = "group", this.#root.addEventListener("focusin", ({ target }) => {
-		let element = target;
-		element.toggleAttribute("data-lm-suppress-shortcuts", element.matches(":focus-visible"));
-	}), this.#trace.addEventListener("toggle", () => store.reader.trace = this.#trace.innerHTML, true), this.#root.append(make("div", "ac-top", this.#header, this.#stop), this.#line, this.#questions.element, this.#rows.element, this.#answer.element, this.#trace), this.update(null), place.append(this.#root), store.add(this), place.closest(".jupyter-widgets-disconnected") && store.cutOff(), store.send({ type: "hello", view: this.#id });
+	this.#store = store, this.#rows = new Rows(store, this.#id), this.#questions = new Questions(store, () => this.#header.focus({ preventScroll: true })), this.#icon.ariaHidden = "true", this.#header.setAttribute("aria-controls", this.#id), this.#header.onclick = () => store.openBlock(this.#header.getAttribute("aria-expanded") !== "true"), this.#stop.onclick = ({ detail }) => detail > 1 || store.stop(), this.#line.role = "status", this.#line.setAttribute("aria-live", "polite"), this.#root.role = "group", this.#root.addEventListener("focusin", ({ target }) => target.toggleAttribute("data-lm-suppress-shortcuts", target.matches(":focus-visible"))), this.#trace.addEventListener("toggle", () => store.reader.trace = this.#trace.innerHTML, true), this.#root.append(make("div", "ac-top", this.#header, this.#stop), this.#line, this.#questions.element, this.#rows.element, this.#answer.element, this.#trace), this.update(null), place.append(this.#root), store.add(this), place.closest(".jupyter-widgets-disconnected") && store.cutOff(), store.send({ type: "hello", view: this.#id });
 }
 dispose() {
 	this.#store.send({ type: "left", view: this.#id }), this.#store.remove(this), this.#rows.dispose(), this.#root.remove();
 }
 update(change) {
 	let { view, shown, lost } = this.#store;
-	this.#root.ariaLabel = view.task || "Agent run";
+	this.#header.title = view.task, this.#root.ariaLabel = view.task || "Agent run";
 	let state = this.#state();
-	this.#root.dataset.state = state, this.#header.toggleAttribute("data-sign", state in SIGNS), setText(this.#sign, SIGNS[state] ?? ""), this.#header.hidden = !view.title, this.#header.disabled = view.steps.length === 0, this.#header.setAttribute("aria-expanded", `${shown === "live" || shown === "all"}`), this.#say(lost ? "No answer from the kernel" : view.sentence || view.status_line), this.tick(), this.#questions.update(view.questions), this.#questions.element.hidden = lost, this.#rows.update(change), this.#answer.update(view.blocks, change?.blocks), view.trace !== this.#placed && (this.#placed = view.trace, this.#trace.innerHTML = this.#store.reader.trace || view.trace);
+	this.#root.dataset.state = state, this.#header.toggleAttribute("data-sign", state in SIGNS), setText(this.#sign, SIGNS[state] ?? ""), this.#header.hidden = !view.title, this.#header.disabled = view.steps.length === 0, expand(this.#header, shown === "live" || shown === "all"), this.#say(lost ? "No answer from the kernel" : view.sentence || view.status_line), this.tick(), this.#questions.update(view.questions), this.#questions.element.hidden = lost, this.#rows.update(change), this.#answer.update(view.blocks, change?.blocks), view.trace !== this.#placed && (this.#placed = view.trace, this.#trace.innerHTML = this.#store.reader.trace || view.trace);
 }
-tick() { this.#head(), this.#rows.tick() }
+tick() {this.#head(), this.#rows.tick()}
 #state() {
 	let { lost, clock, view } = this.#store;
 	return lost ? "lost" : view.status === "complete" ? view.outcome ?? "answered" : clock.running ? "running" : view.status === "reasoning" ? "waiting" : view.status;
@@ -417,12 +428,12 @@ tick() { this.#head(), this.#rows.tick() }
 	let stopping = view.stop === "stopping";
 	setText(this.#title, lost ? "Kernel lost" : stopping ? "Stopping…" : view.title), this.#stop.hidden = lost || view.stop === "none", setText(this.#stop, stopping ? "■ Interrupt" : "■ Stop"), this.#stop.title = this.#stop.ariaLabel = stopping ? "Interrupt the kernel" : "Stop the run", setText(this.#time, time && ` · ${time}`);
 }
-#say(line) { line !== this.#said && (this.#said = line, this.#line.replaceChildren(...codeMarked(line))) }
+#say(line) {line !== this.#said && (this.#said = line, this.#line.replaceChildren(...codeMarked(line)))}
 };
 var stores = new Set();
 function initialize({ model, signal }) {
 let store = new Store(model);
-return stores.add(store), onEnd(signal, () => { stores.delete(store), store.dispose() });
+return stores.add(store), onEnd(signal, () => {stores.delete(store), store.dispose()});
 }
 function render({ model, el, signal }) {
 let steps = model.get("steps"), store = [...stores].find((one) => one.model.get("steps") === steps);
@@ -430,5 +441,5 @@ if (!store) throw new Error("agentcell: no open model");
 let view = new CellView(store, el);
 return onEnd(signal, () => view.dispose());
 }
-function onEnd(signal, end) { return signal?.addEventListener("abort", end), end }
+function onEnd(signal, end) {return signal?.addEventListener("abort", end), end}
 export default { initialize, render };
