@@ -77,6 +77,9 @@ class Frameworks:
 
         It hears agents that are instrumented by OpenTelemetry's GenAI conventions or by OpenInference. A global provider that was set
         before the block is heard by itself.
+
+        Raises:
+            ModuleNotFoundError: OpenTelemetry's SDK is not installed.
         """
         from agentcell.adapters.opentelemetry import processor_for
 
@@ -125,6 +128,9 @@ class Frameworks:
         """Hooks for the OpenAI Agents SDK: `await Runner.run(agent, "…", hooks=run.openai_agents())`.
 
         Inside the block every agent is heard anyway; this is for `auto=False`.
+
+        Raises:
+            ModuleNotFoundError: The SDK is not installed.
         """
         from agentcell.adapters.openai_agents import OpenAIAgentsAdapter
         from agentcell.adapters.openai_agents_hooks import beside
@@ -134,7 +140,11 @@ class Frameworks:
     def pydantic_ai(self: Self) -> Any:
         """A capability for pydantic-ai: `await agent.run("…", capabilities=[run.pydantic_ai()])`, or `Agent(capabilities=[…])`.
 
-        Inside the block every agent has it anyway; this is for `auto=False`. It hears as long as the block lasts.
+        Inside the block every agent has it anyway; this is for `auto=False`. It hears as long as the block lasts, and is the same each
+        time.
+
+        Raises:
+            ImportError: pydantic-ai is not installed, or too old for capabilities; `run.stream` reads what its agents stream then.
         """
         from agentcell.adapters.pydantic_ai import PydanticAIAdapter
 

@@ -86,6 +86,16 @@ def test_ten_agents_in_ten_blocks_at_once_are_heard_each_in_its_own(name):
         must_be_told_apart(run, tools=1, answers=[answer])
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_agents_of_all_frameworks_in_one_block_are_told_apart_by_their_frameworks(at_once):
+    async def scenario(run):
+        agents = [make(look, [name], f"Answer of {name}.") for name, make in EVERY.items()]
+        return await asyncio.gather(*(agent() for agent in agents)) if at_once else [await agent() for agent in agents]
+
+    run = asyncio.run(watch_beside(scenario))
+    must_be_told_apart(run, tools=len(EVERY), answers=run.result)
+
+
 @NAMES
 def test_a_run_that_is_over_can_be_let_go_although_its_agent_is_kept(name):
     agent = EVERY[name](look, ["Oslo"], "Mild.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from agentcell.adapters.ag_ui_events import KINDS, Asked, Speaker, Told, content_of, event_of, usage_of
+from agentcell.adapters.ag_ui_events import KINDS, Asked, Speaker, Told, content_of, event_of, key_in, usage_of
 from agentcell.adapters.fields import arguments_of, field, items_of, message_of, text_of
 from agentcell.adapters.ledger import Ledger
 from agentcell.adapters.model_call import CLOSED, CUT
@@ -248,9 +248,3 @@ class AgUiReader:
                 self._adapter.ledger.resume(key, field(value, "answer"))
             case _:
                 pass
-
-
-def key_in(turn: Turn, event: Any, *names: str) -> str | None:
-    """The key of the tool call whose id stands in one of these fields: remote runs side by side may use the same ids."""
-    call_id = text_of(event, *names)
-    return turn.own_key(call_id) if call_id else None
