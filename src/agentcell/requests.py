@@ -13,13 +13,11 @@ if TYPE_CHECKING:
 
 
 class Conversation(Protocol):
-    """What a framework knows of one agent at work, whose models get the results of what they asked for, and of nothing else.
+    """What a framework knows of one agent at work, whose models get the results of what they asked for, and of nothing else."""
 
-    Attributes:
-        over: Whether it has ended; what it left open may then be anybody's.
-    """
-
-    over: bool
+    @property
+    def over(self) -> bool:
+        """Whether it has ended; what it left open may then be anybody's."""
 
 
 class Requests:

@@ -58,7 +58,7 @@ class ModelCallbacks(Callbacks):
             call.hosted = HostedTools(call.turn, call.key, call.agent)
             provider = told.get("ls_provider")
             offers = offers_of(asked.get("tools"))
-            call.turn.start_model(call.key, agent=call.agent, model=model, provider=provider, tools=offers)
+            call.turn.start_model(call.key, agent=call.agent, model=model, provider=provider, tools=offers, strand=call.place)
 
     on_llm_start = on_chat_model_start
 

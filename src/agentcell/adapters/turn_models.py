@@ -41,12 +41,18 @@ class TurnModels(TurnState):
         model: str | None = None,
         provider: str | None = None,
         tools: Iterable[ToolOffer] = (),
+        strand: str = "",
     ) -> None:
-        """A model is asked. A second start with the same key tells more about the same call."""
+        """A model is asked. A second start with the same key tells more about the same call.
+
+        `strand` tells conversations apart that go on side by side, as in the nodes of a graph.
+        """
         with self._ledger.lock:
             known = self._models.get(key)
             if known is None:
                 self._ended_models.pop(key, None)
+                if strand:
+                    self._strand_of[key] = strand
                 agent_id = self._agents.get(agent, "")
                 voice = self.voice if agent in self._speakers else agent_id
                 known = self._models[key] = ModelPart(self._adopted or self.run.new_id(), agent_id, voice)
@@ -55,7 +61,8 @@ class TurnModels(TurnState):
             self._record(
                 ModelStarted(
                     model_call_id=known.call_id, agent_id=known.agent_id, model=model, provider=provider, tools=tuple(tools)
-                )
+                ),
+                key,
             )
 
     def write(self, key: str, text: str, *, agent: str = "") -> None:

@@ -43,6 +43,18 @@ class ToolPart:
     state: Literal["asked", "running", "waiting", "over"] = "asked"
 
 
+class Strand:
+    """One of the conversations with models that go on side by side in a turn: what one asked for, another says nothing of."""
+
+    def __init__(self, turn: TurnState) -> None:
+        self._turn = turn
+
+    @property
+    def over(self) -> bool:
+        """Whether its turn is."""
+        return self._turn.over
+
+
 class TurnState:
     """A turn's books, which are kept under the ledger's lock."""
 
@@ -61,6 +73,8 @@ class TurnState:
         self._tools: list[ToolPart] = []  # those that were told here; one may have gone on in a later turn
         self._own_keys: dict[tuple[str, str], str] = {}  # keys of tool calls, by their owner and their provider's id
         self._owners: dict[str, str] = {}  # the other way round
+        self._strand_of: dict[str, str] = {}  # by the keys of model calls
+        self._strands: dict[str, Strand] = {}
         self.over = False
 
     @property
@@ -73,8 +87,10 @@ class TurnState:
         """Whether a tool of another framework, or of the user's own code, waits for what the turn gives."""
         return bool(self.voice)
 
-    def _record(self, event: AnyEvent) -> None:
-        self.run.record(event, self)
+    def _record(self, event: AnyEvent, model: str = "") -> None:
+        """Tells the run; `model` is the key of the model call that the event belongs to."""
+        strand = self._strand_of.get(model, "")
+        self.run.record(event, self._strands.setdefault(strand, Strand(self)))
 
 
 def verdict(error: BaseException | str | None) -> tuple[CallOutcome, str | None, str | None]:

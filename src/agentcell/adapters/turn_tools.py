@@ -166,5 +166,6 @@ class TurnTools(TurnState):
                 parent_id=parent,
                 model_call_id=self._ended_models.get(model, "") if asking is None else asking.call_id,
                 requested=tool.state == "asked",
-            )
+            ),
+            tool.model,
         )
