@@ -47,6 +47,7 @@ class Recorder:
         self._intake = Intake(clock, self._faults, clean=self._cleaned, templates=self.options.templates)
         self._requests = Requests()
         self._running = RunningCalls()
+        self.answered = False  # whether an agent answered in words of its own: those of the next are another paragraph
         self._owners: dict[str, object] = {}  # who told of a tool call, by the call's id
         self._ids = itertools.count(1)
         self._stopping = Stopping(self, self._heed_stop)

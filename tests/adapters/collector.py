@@ -27,6 +27,7 @@ class Collector:
     faults: list[BaseException] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     ids: int = 0
+    answered: bool = False
     adapters: dict[type, object] = field(default_factory=dict)
 
     def record(self, event, within=None):

@@ -262,6 +262,14 @@ def test_the_answers_of_two_turns_in_words_of_their_own_are_two_paragraphs(run, 
     assert run.answer_text == "One.\n\nTwo."
 
 
+def test_the_answers_of_two_frameworks_in_words_of_their_own_are_two_paragraphs(run):
+    for text in ("One.", "Two."):
+        turn = Ledger(run).turn("t")
+        turn.answer(text)
+        turn.close()
+    assert run.answer_text == "One.\n\nTwo."
+
+
 @pytest.mark.parametrize("agent", ["", "a"])
 def test_an_answer_that_was_said_already_is_told_once_also_by_an_agent_that_speaks(run, ledger, agent):
     turn = ledger.turn("t")

@@ -40,7 +40,6 @@ class Ledger:
         self.holders: dict[str, Turn] = {}  # by key of a tool call: the turn that has taken this key for itself
         self.pauses: dict[str, tuple[str, str | None]] = {}  # by key: the pause's id, and the key of the call that waits
         self.waiting_agents: dict[str, str] = {}  # ids by key, of sub-agents that wait on the person
-        self.answered = False  # whether a turn answered in words of its own: those of the next are another paragraph
         self._turns: dict[str, Turn] = {}
         self.model_ids: set[str] = set()  # by which the run knows the model calls that were told from here
 

@@ -175,13 +175,13 @@ class TurnModels(TurnState):
         """
         with self._ledger.lock:
             if not "".join(self._spoken).strip().endswith(text.strip()):
-                self._say(text, new=self._ledger.answered)
+                self._say(text, new=self.run.answered)
 
     def speak(self, text: str) -> None:
         """More of an answer in words that no model call of the agent's said."""
         with self._ledger.lock:
             if text:
-                self._say(text, new=self._ledger.answered and not self._answered)
+                self._say(text, new=self.run.answered and not self._answered)
 
     def _say(self, text: str, *, new: bool) -> None:
         if self._spoken is not self._answered:
@@ -190,7 +190,7 @@ class TurnModels(TurnState):
         if self.is_inside:
             self._record(TextDelta(text=text, agent_id=self.voice))
             return
-        self._ledger.answered = True
+        self.run.answered = True
         self._record(TextDelta(text="\n\n" * new + text))
 
     def tell_thought(self, text: str, *, agent: str = "") -> None:
