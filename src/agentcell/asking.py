@@ -36,6 +36,10 @@ class Asking(Recorder):
         super()._heed_stop()
         self.reach.wake()
 
+    def call_here(self) -> str | None:
+        """The id of the tool call that this code is in, the innermost; None outside."""
+        return call_around(self)
+
     def pause(self, question: str, *, choices: Sequence[str] = (), words: bool = False, ask: Ask | None = None) -> str:
         """Waits on the person: shows the question, stops the clock, and returns the answer.
 
@@ -93,7 +97,7 @@ class Asking(Recorder):
         self.raise_if_stopping()
         shown = tuple(map(self._redact, offered))
         asked = Question(self.new_id(), self._redact(question), choices=offered, shown=shown, words=words or not offered)
-        self.record(PauseRequested(pause_id=asked.id, question=question, choices=offered, call_id=call_around(self)))
+        self.record(PauseRequested(pause_id=asked.id, question=question, choices=offered, call_id=self.call_here()))
         try:
             yield asked
         finally:

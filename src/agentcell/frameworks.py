@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 class Adapter(Protocol):
-    """Listens to one framework for one run."""
+    """Listens to one framework for one run.
+
+    Attributes:
+        framework: Its name, as people write it.
+    """
+
+    framework: ClassVar[str]
 
     def __init__(self, run: Run, /) -> None: ...
 
@@ -41,15 +47,20 @@ class Frameworks:
             return found  # type: ignore[return-value]  # it was put there under its own class
 
     def has_adapter(self: Self, name: str) -> bool:
-        """Whether this run has an adapter from one of our modules whose name begins so."""
+        """Whether this run has an adapter for the framework that people call so."""
         with self._adapting:
-            return any(kind.__module__.rpartition(".")[2].startswith(name) for kind in self._adapters)
+            return any(kind.framework == name for kind in self._adapters)
 
     def call_by_framework(self: Self) -> str | None:
-        """The id of the tool call that this code is in, where one of our adapters knows it from its framework."""
+        """The id of the tool call that this code is in, where its framework runs tools elsewhere than it tells of them."""
         with self._adapting:
             asked = [getattr(adapter, "call_here", None) for adapter in self._adapters.values()]
-        return next(filter(None, (call_here() for call_here in asked if call_here is not None)), None)
+        for call_here in filter(None, asked):
+            with self.guarding("looking for the tool call"):  # type: ignore[attr-defined]  # only a Run inherits from here
+                call_id: str | None = call_here()
+                if call_id is not None:
+                    return call_id
+        return None
 
     def mcp_progress(self: Self) -> Callable[[float, float | None, str | None], Awaitable[None]]:
         """What an MCP server says of its progress: `await client.call_tool(…, progress_callback=run.mcp_progress())`.
@@ -66,6 +77,9 @@ class Frameworks:
 
         It hears agents that are instrumented by OpenTelemetry's GenAI conventions or by OpenInference. A global provider that was set
         before the block is heard by itself.
+
+        Raises:
+            ModuleNotFoundError: OpenTelemetry's SDK is not installed.
         """
         from agentcell.adapters.opentelemetry import processor_for
 
@@ -114,6 +128,9 @@ class Frameworks:
         """Hooks for the OpenAI Agents SDK: `await Runner.run(agent, "…", hooks=run.openai_agents())`.
 
         Inside the block every agent is heard anyway; this is for `auto=False`.
+
+        Raises:
+            ModuleNotFoundError: The SDK is not installed.
         """
         from agentcell.adapters.openai_agents import OpenAIAgentsAdapter
         from agentcell.adapters.openai_agents_hooks import beside
@@ -123,7 +140,11 @@ class Frameworks:
     def pydantic_ai(self: Self) -> Any:
         """A capability for pydantic-ai: `await agent.run("…", capabilities=[run.pydantic_ai()])`, or `Agent(capabilities=[…])`.
 
-        Inside the block every agent has it anyway; this is for `auto=False`. It hears as long as the block lasts.
+        Inside the block every agent has it anyway; this is for `auto=False`. It hears as long as the block lasts, and is the same each
+        time.
+
+        Raises:
+            ImportError: pydantic-ai is not installed, or too old for capabilities; `run.stream` reads what its agents stream then.
         """
         from agentcell.adapters.pydantic_ai import PydanticAIAdapter
 

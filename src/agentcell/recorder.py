@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentcell.events import AnyEvent, ThinkingFailed
     from agentcell.intake import Watcher
     from agentcell.projections.run import RunProjection
+    from agentcell.requests import Conversation
     from agentcell.thinking import ThinkingHandler
 
 _DELTAS = (TextDelta, ThinkingDelta)
@@ -46,15 +47,17 @@ class Recorder:
         self._intake = Intake(clock, self._faults, clean=self._cleaned, templates=self.options.templates)
         self._requests = Requests()
         self._running = RunningCalls()
+        self.answered = False  # whether an agent answered in words of its own: those of the next are another paragraph
+        self._owners: dict[str, object] = {}  # who told of a tool call, by the call's id
         self._ids = itertools.count(1)
         self._stopping = Stopping(self, self._heed_stop)
 
-    def record(self, event: AnyEvent) -> None:
+    def record(self, event: AnyEvent, within: Conversation | None = None) -> None:
         """Appends an event; `seq` and `time` are set here, values are copied as plain JSON and secrets masked.
 
         A `ToolStarted` with an id that is known tells more about the same call. `RunStarted` is passed over, so that a log of another
         run can be watched: the block has begun this one, and says whose it is. What is no event, or holds what its fields do not
-        allow, is reported as a fault and left out.
+        allow, is reported as a fault and left out. `within` is whose event it is, where a framework runs several agents side by side.
         """
         if self._intake.start is None:
             raise not_entered()
@@ -73,7 +76,7 @@ class Recorder:
         with self._faults.guarding("recording an event"):
             event = self._cleaned(event)
             with self._intake.lock:
-                over = self._requests.follow(event)
+                over = self._requests.follow(event, within)
                 self._running.follow(event)
             self._intake.add(*over, event)
 
@@ -146,6 +149,11 @@ class Recorder:
     def new_id(self) -> str:
         """An id that no other call of this run has."""
         return f"ac_{next(self._ids)}"
+
+    def take_id(self, call_id: str, owner: object) -> bool:
+        """Whether the id that a provider gave a tool call is, or now becomes, this owner's; another's call may have the same."""
+        with self._intake.lock:
+            return self._owners.setdefault(call_id, owner) is owner
 
     def claim_call(self, name: str, arguments: Mapping[str, Any], *, around: str | None = None) -> str:
         """The id of a call of this name that a model asked for, or a framework runs, and no code has claimed; else a new id.

@@ -26,7 +26,7 @@ from agentcell.frameworks import Frameworks
 from agentcell.options import RunOptions
 from agentcell.readings import Readings
 from agentcell.recorder import not_entered
-from agentcell.tool_call import ToolCall, call_around, is_interruption, payload_of
+from agentcell.tool_call import ToolCall, is_interruption, payload_of
 
 if TYPE_CHECKING:
     import os
@@ -206,13 +206,17 @@ class Run(Asking, Readings, Frameworks):
             raise TypeError(f"a tool's arguments must be a mapping, not {describe(arguments)}")
         return ToolCall(self, must_be_text("a tool's name", name), arguments)
 
+    def call_here(self) -> str | None:
+        """The id of the tool call that this code is in, the innermost; None outside, or where a framework does not say it."""
+        return self.call_by_framework() or super().call_here()
+
     def running_call(self) -> str | None:
         """The id of the tool call that this code is in, as far as anybody can say; for adapters."""
-        call_id = call_around(self)
+        call_id = self.call_here()
         if call_id is None:
             with self.lock:
                 call_id = self._running.here()
-        return call_id or self.call_by_framework()
+        return call_id
 
     def progress(self, payload: Any) -> None:
         """Reports that the tool goes on that runs this code, or the only one that runs: a text, or a mapping whose `message` is one."""

@@ -99,7 +99,7 @@ class ToolCall:
         if self.call_id:
             raise AgentcellError("a tool call is entered once: call run.tool(...) again for another one")
         self.run.raise_if_stopping()
-        self.around, parent = _inside.get(), call_around(self.run)
+        self.around, parent = _inside.get(), self.run.call_here()
         self.call_id = self.run.claim_call(self.name, self._arguments, around=parent)
         self.run.record(
             ToolStarted(

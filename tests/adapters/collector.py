@@ -27,10 +27,17 @@ class Collector:
     faults: list[BaseException] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     ids: int = 0
+    answered: bool = False
     adapters: dict[type, object] = field(default_factory=dict)
 
-    def record(self, event):
+    def record(self, event, within=None):
         self.events.append(event)
+
+    def take_id(self, call_id, owner):
+        return True
+
+    def call_here(self):
+        return None
 
     def raise_if_stopping(self):
         pass

@@ -287,6 +287,25 @@ def test_two_remote_agents_at_once_are_told_to_the_run_that_reads_each():
         assert run.answer_text == f"{name}."
 
 
+def test_two_remote_agents_in_one_block_at_once_that_use_the_same_ids_are_told_apart():
+    def events(city):
+        yield {"type": "RUN_STARTED", "threadId": city, "runId": city}
+        yield from call("weather", "c1", json.dumps({"city": city}))
+        yield result("c1", f"mild in {city}")
+        yield from text(f"m-{city}", f"{city} is mild.")
+        yield {"type": "RUN_FINISHED", "threadId": city, "runId": city, "outcome": {"type": "success"}}
+
+    with agentcell.watch(display=False) as run:
+        streams = [iter(run.stream(events(city))) for city in ("Oslo", "Bergen")]
+        while streams:  # one event of each in turn
+            streams = [stream for stream in streams if next(stream, None) is not None]
+    assert run.faults == {}
+    assert rows(run) == [("weather", "done", "mild in Oslo"), ("weather", "done", "mild in Bergen")]
+    ends = of(run, ToolEnded)
+    assert len(ends) == len({event.call_id for event in ends}) == 2
+    assert run.answer_text == "Oslo is mild.\n\nBergen is mild."
+
+
 def test_a_stream_that_is_given_to_the_run_twice_is_told_once():
     with agentcell.watch("hi", display=False) as run:
         for _ in run.stream(run.stream(iter(forecast()))):

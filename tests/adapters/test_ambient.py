@@ -3,7 +3,10 @@
 import asyncio
 import sys
 import textwrap
+import threading
 import warnings
+from importlib import import_module
+from importlib.machinery import ModuleSpec
 
 import pytest
 
@@ -68,6 +71,34 @@ def test_a_framework_that_is_imported_inside_the_block_is_heard_from_then_on(fra
     ambience.leave(run)
     assert an_agent_framework.hooks == []
     assert sys.meta_path == finders
+
+
+@pytest.mark.parametrize("meanwhile", ["open", "left"])
+def test_a_framework_that_another_thread_is_importing_when_the_block_is_entered_is_heard_once_it_is_there(
+    tmp_path, framework, meanwhile
+):
+    begun, go_on = threading.Event(), threading.Event()
+    code = "import sys\nsys.begun.set()\nassert sys.go_on.wait(60)\nhooks = []\n"
+    (tmp_path / "an_agent_framework.py").write_text(code)
+    sys.begun, sys.go_on = begun, go_on
+    ambience, run = Ambience((framework,)), Run()
+    importing = threading.Thread(target=import_module, args=("an_agent_framework",))
+    try:
+        importing.start()
+        assert begun.wait(60)
+        ambience.enter(run)
+        if meanwhile == "left":
+            ambience.leave(run)
+        go_on.set()
+        importing.join()
+    finally:
+        del sys.begun, sys.go_on
+    module = sys.modules["an_agent_framework"]
+    assert len(module.hooks) == (meanwhile == "open")
+    assert type(module.__spec__) is ModuleSpec
+    assert "_agentcell_tell" not in vars(module.__spec__)
+    ambience.leave(run)
+    assert module.hooks == []
 
 
 def test_two_blocks_share_one_hook_and_each_hears_its_own(framework, monkeypatch):

@@ -1,5 +1,6 @@
 """Graphs of LangGraph: agents in agents, handovers, and the person who is asked before the graph goes on."""
 
+import asyncio
 from typing import Annotated
 
 import pytest
@@ -11,7 +12,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
-from adapters.langchain_agents import call, of, rows, watched
+import agentcell
+from adapters.langchain_agents import call, of, rows, watched, weather
 from adapters.langchain_models import asking, model
 from agentcell.events import AgentEnded, AgentStarted, PauseRequested, PauseResumed, ToolEnded, ToolStarted
 
@@ -171,3 +173,34 @@ def test_a_graph_in_a_graph_without_a_name_is_called_by_its_node():
     run = watched(agent)
     assert [(step.kind, step.text) for step in run.steps] == [("agent", "research")]
     assert run.answer_text == "From within."
+
+
+def test_nodes_side_by_side_say_nothing_of_what_another_asked_for():
+    def node(number):
+        async def ask(state):
+            says = model(asking(("weather", {"city": f"City {number}"}, f"c{number}"), text="."), f"Mild {number}.")
+            asked = await says.ainvoke("hi")
+            asking_still.remove(number)
+            if not asking_still:
+                all_have_asked.set()
+            await all_have_asked.wait()
+            for one in asked.tool_calls:
+                await weather.ainvoke({**one, "type": "tool_call"})
+            return {"messages": [await says.ainvoke("hi")]}
+
+        return ask
+
+    asking_still, all_have_asked = [0, 1, 2], asyncio.Event()
+    graph = StateGraph(MessagesState)
+    for number in range(3):
+        graph.add_node(f"node {number}", node(number))
+        graph.add_edge(START, f"node {number}")
+
+    async def scenario():
+        with agentcell.watch(display=False) as run:
+            await graph.compile().ainvoke({"messages": []})
+        return run
+
+    run = asyncio.run(scenario())
+    ends = [(event.call_id, event.result) for event in run.events if isinstance(event, ToolEnded)]
+    assert sorted(ends) == [(f"c{number}", f"7 degrees in City {number}") for number in range(3)]

@@ -262,6 +262,14 @@ def test_the_answers_of_two_turns_in_words_of_their_own_are_two_paragraphs(run, 
     assert run.answer_text == "One.\n\nTwo."
 
 
+def test_the_answers_of_two_frameworks_in_words_of_their_own_are_two_paragraphs(run):
+    for text in ("One.", "Two."):
+        turn = Ledger(run).turn("t")
+        turn.answer(text)
+        turn.close()
+    assert run.answer_text == "One.\n\nTwo."
+
+
 @pytest.mark.parametrize("agent", ["", "a"])
 def test_an_answer_that_was_said_already_is_told_once_also_by_an_agent_that_speaks(run, ledger, agent):
     turn = ledger.turn("t")
@@ -316,7 +324,48 @@ def test_the_same_id_in_two_turns_at_once_is_two_calls_and_after_the_first_is_ov
     second.end_tool(other, result="9")
     first.end_tool(first.own_key("0"), result="7")
     assert rows(run) == [("weather", "done", "7"), ("weather", "done", "9")]
-    assert ledger.turn("third").own_key("0") == "0"
+    assert ledger.turn("third").own_key("0") != "0", "the first turn may ask under this id again"
+    first.close()
+    assert ledger.turn("fourth").own_key("0") == "0"
+
+
+def test_two_turns_that_take_the_same_id_before_either_asks_have_two_calls(run, ledger):
+    first, second = ledger.turn("first"), ledger.turn("second")
+    keys = [turn.own_key("0") for turn in (first, second)]
+    for turn, key in zip((first, second), keys, strict=True):
+        turn.ask_tool(key, "weather", {"city": key})
+    assert len(set(keys)) == len(rows(run)) == 2
+
+
+def test_two_agents_of_one_turn_with_the_same_id_have_two_calls_each_the_same_however_often_it_is_asked_for(run, ledger):
+    turn = ledger.turn("t")
+    keys = [turn.own_key("0", owner) for owner in ("", "a", "", "a")]
+    assert keys == ["0", "a:0", "0", "a:0"]
+
+
+def test_a_call_that_waits_under_a_key_of_its_own_is_found_by_its_providers_id_in_another_turn(run, ledger):
+    first, second = ledger.turn("first"), ledger.turn("second")
+    first.start_tool(first.own_key("0"), "weather")
+    waiting = second.own_key("0")
+    second.ask_tool(waiting, "delete")
+    second.pause("p", "Delete?", call=waiting)
+    second.close()
+    assert ledger.turn("third").own_key("0") == waiting != "0"
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_a_model_of_one_turn_that_is_asked_again_says_nothing_of_what_another_asked_for(run, ledger, over):
+    first, second = ledger.turn("first"), ledger.turn("second")
+    first.start_model("m1")
+    first.ask_tool("c1", "weather", model="m1")
+    first.end_model("m1")
+    if over:  # then code that nobody watches may have run it
+        first.close()
+    second.start_model("m2")
+    assert len(of(run, ToolEnded)) == over
+    if not over:
+        first.start_model("m3")
+        assert len(of(run, ToolEnded)) == 1
 
 
 def test_the_id_of_a_call_that_waits_on_the_person_is_the_same_call_in_another_turn(run, ledger):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
+import weakref
 
 import agents
 import openai
@@ -264,3 +266,18 @@ def test_progress_of_a_tool_of_an_agent_in_a_tool_stands_in_its_row():
         team = make([call("ask", 1, input="?")], [assistant_message("Done.")], tools=[expert.as_tool("ask", "asks")])
         asyncio.run(ask(run, "by itself", team, run_config=RunConfig(tracing_disabled=True)))
     assert [event.call_id for event in of(run, ToolProgressed)] == ["c7"]
+
+
+def test_a_result_that_is_kept_keeps_no_run():
+    async def scenario():
+        with agentcell.watch(display=False) as run:
+            result = Runner.run_streamed(make([assistant_message("Hi.")]), "hi")
+            async for _ in result.stream_events():
+                pass
+        assert run.answer_text == "Hi."
+        return weakref.ref(run), result
+
+    run, result = asyncio.run(scenario())
+    gc.collect()
+    assert run() is None
+    assert result.final_output == "Hi."

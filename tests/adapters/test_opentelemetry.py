@@ -8,6 +8,8 @@ import json
 import subprocess
 import sys
 import threading
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 from opentelemetry import trace
@@ -15,7 +17,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import Status, StatusCode
 
 import agentcell
-from agentcell.adapters.ambient import AMBIENCE
+import agentcell.adapters
+from agentcell.adapters.ambient import AMBIENCE, FRAMEWORKS
+from agentcell.adapters.claude_agent import ClaudeAgentAdapter
+from agentcell.adapters.opentelemetry import _ADAPTERS
 from agentcell.events import Usage
 
 
@@ -205,11 +210,34 @@ def test_a_model_call_by_the_users_own_code_is_told_when_it_is_over(emit):
 @pytest.mark.parametrize("scope", ["pydantic-ai", "openinference.instrumentation.langchain"])
 def test_a_framework_that_an_adapter_of_its_own_hears_is_left_to_that(provider, monkeypatch, scope):
     emit, other = Emitter(provider, scope), Emitter(provider)
-    monkeypatch.setattr(type(AMBIENCE), "hears", lambda _, name: name in ("pydantic_ai", "langchain"))
+    monkeypatch.setattr(type(AMBIENCE), "hears", lambda _, name: name in ("pydantic-ai", "LangChain"))
     with agentcell.watch(display=False) as run, agent(emit), tool(emit, "hers", "c1"), agent(other, "sub"):
         chat(other, "Mild.")
     assert rows(run) == []
     assert len(models(run)) == 1
+
+
+def test_a_framework_whose_stream_the_run_reads_is_left_to_that(provider):
+    emit = Emitter(provider, "openinference.instrumentation.claude_agent_sdk")
+    with agentcell.watch(display=False) as run:
+        run.adapter(ClaudeAgentAdapter)
+        with agent(emit), tool(emit, "hers", "c1"):
+            pass
+    assert rows(run) == []
+
+
+def test_each_framework_that_is_left_to_its_adapter_is_called_as_the_adapter_calls_it():
+    modules = [import_module(f"agentcell.adapters.{found.name}") for found in iter_modules(agentcell.adapters.__path__)]
+    told = {kind.framework for module in modules for kind in vars(module).values() if hasattr(kind, "framework")}
+    assert set(_ADAPTERS.values()) <= told
+    assert {framework.name for framework in FRAMEWORKS} <= told
+
+
+def test_a_span_with_a_name_that_is_no_text_passes(provider):
+    with agentcell.watch(display=False) as run, provider.get_tracer("x").start_as_current_span(None):
+        pass
+    assert run.steps == ()
+    assert run.faults == {}
 
 
 def test_an_agent_that_shows_no_model_call_answers_with_what_its_span_says(emit):

@@ -514,7 +514,7 @@ def test_a_hostile_part_of_an_event_is_a_reported_fault_and_the_rest_is_heard():
 
 def test_a_run_that_cannot_record_does_not_stop_the_stream():
     class Full(Collector):
-        def record(self, event):
+        def record(self, event, within=None):
             raise MemoryError("full")
 
     run = Full()

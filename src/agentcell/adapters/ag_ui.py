@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from agentcell.adapters.ag_ui_events import KINDS, Asked, Speaker, Told, content_of, event_of, usage_of
+from agentcell.adapters.ag_ui_events import KINDS, Asked, Speaker, Told, content_of, event_of, key_in, usage_of
 from agentcell.adapters.fields import arguments_of, field, items_of, message_of, text_of
 from agentcell.adapters.ledger import Ledger
 from agentcell.adapters.model_call import CLOSED, CUT
@@ -96,7 +96,7 @@ class AgUiReader:
                     agent,
                     text_of(event, "name"),
                     agent=text_of(event, "parent_subagent_run_id", "parentSubagentRunId"),
-                    inside=text_of(event, "parent_tool_call_id", "parentToolCallId") or None,
+                    inside=key_in(turn, event, "parent_tool_call_id", "parentToolCallId"),
                 )
             case "SUBAGENT_FINISHED":
                 if text_of(field(event, "outcome"), "type") == "suspended":
@@ -121,7 +121,7 @@ class AgUiReader:
         for key in self._adapter.threads.pop(self._thread, ()):
             self._adapter.ledger.resume(key)
         self._speakers, self._told = {}, Told()
-        self._turn = self._adapter.ledger.turn(text_of(event, "run_id", "runId") or self._adapter.run.new_id())
+        self._turn = self._adapter.ledger.turn(text_of(event, "run_id", "runId") or self._adapter.run.new_id(), "")
         self._turn.adopt(self._first)
         return self._turn
 
@@ -149,7 +149,7 @@ class AgUiReader:
         for interrupt in items_of(outcome, "interrupts"):
             key = text_of(interrupt, "id")
             question = text_of(interrupt, "message") or text_of(interrupt, "reason")
-            turn.pause(key, question, call=text_of(interrupt, "tool_call_id", "toolCallId") or None)
+            turn.pause(key, question, call=key_in(turn, interrupt, "tool_call_id", "toolCallId"))
             self._adapter.threads.setdefault(self._thread, []).append(key)
         self._close(CancelledError("the agent was stopped") if text_of(outcome, "type") == "cancelled" else error)
 
@@ -188,28 +188,28 @@ class AgUiReader:
             self._begin(turn, speaker)
             speaker.asked += 1
             known = self._told.calls[call_id] = Asked(text_of(event, "tool_call_name", "toolCallName"), speaker, speaker.model)
-            turn.ask_tool(call_id, known.name, agent=speaker.agent, model=speaker.model)
+            turn.ask_tool(turn.own_key(call_id), known.name, agent=speaker.agent, model=speaker.model)
         known.arguments += text_of(event, "delta")
         if ended:  # the arguments, not the tool
-            turn.ask_tool(call_id, known.name, arguments_of(known.arguments), agent=speaker.agent, model=known.model)
+            turn.ask_tool(turn.own_key(call_id), known.name, arguments_of(known.arguments), agent=speaker.agent, model=known.model)
 
     def _end_call(self, turn: Turn, event: Any) -> None:
         call_id = text_of(event, "tool_call_id", "toolCallId")
-        known = self._told.calls.get(call_id)
+        known, key = self._told.calls.get(call_id), turn.own_key(call_id)
         if known is not None and not known.speaker.over and known.speaker.model == known.model:
             turn.end_model(known.speaker.model, tool_calls=known.speaker.asked)
             known.speaker.over = True
         if known is not None:  # a producer of chunks does not say that the arguments are complete
-            turn.ask_tool(call_id, known.name, arguments_of(known.arguments), agent=known.speaker.agent, model=known.model)
+            turn.ask_tool(key, known.name, arguments_of(known.arguments), agent=known.speaker.agent, model=known.model)
         content = content_of(event)
         outcome = text_of(field(field(event, "metadata"), "agentcell"), "outcome")
         failure = text_of(event, "error") or (str(content) if outcome == "failed" else "")
         if outcome == "cancelled":
-            turn.refuse_tool(call_id, str(content))
+            turn.refuse_tool(key, str(content))
         elif failure:
-            turn.end_tool(call_id, error=failure)
+            turn.end_tool(key, error=failure)
         else:
-            turn.end_tool(call_id, result=content)
+            turn.end_tool(key, result=content)
 
     def _reconcile(self, turn: Turn, messages: Any) -> None:
         """A snapshot of the conversation: of what follows the person's last word, only what is missing is told."""
@@ -240,10 +240,10 @@ class AgUiReader:
         key = text_of(value, "id")
         match name:
             case "agentcell.progress":
-                turn.progress(text_of(value, "toolCallId"), field(value, "payload"))
+                turn.progress(key_in(turn, value, "toolCallId") or "", field(value, "payload"))
             case "agentcell.pause":
                 choices = [choice for choice in items_of(value, "choices") if isinstance(choice, str)]
-                turn.pause(key, text_of(value, "question"), choices=choices, call=text_of(value, "toolCallId") or None)
+                turn.pause(key, text_of(value, "question"), choices=choices, call=key_in(turn, value, "toolCallId"))
             case "agentcell.resume":
                 self._adapter.ledger.resume(key, field(value, "answer"))
             case _:

@@ -6,10 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcell.adapters.fields import count_of, field, text_of
 from agentcell.events import Usage
+
+if TYPE_CHECKING:
+    from agentcell.adapters.ledger import Turn
 
 KINDS = ("RUN_", "TEXT_MESSAGE_", "TOOL_CALL_", "REASONING_", "SUBAGENT_", "STEP_", "STATE_", "MESSAGES_", "ACTIVITY_", "THINKING_")
 """How the types of AG-UI events begin; `RAW` and `CUSTOM` are two more."""
@@ -67,6 +70,12 @@ def event_of(line: str | bytes) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, Mapping) else None
+
+
+def key_in(turn: Turn, event: Any, *names: str) -> str | None:
+    """The key of the tool call whose id stands in one of these fields: remote runs side by side may use the same ids."""
+    call_id = text_of(event, *names)
+    return turn.own_key(call_id) if call_id else None
 
 
 def content_of(event: Any) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agentcell.adapters.imports import ImportWatch
+from agentcell.adapters.imports import ImportWatch, is_in_the_making
 from agentcell.context import Block
 
 if TYPE_CHECKING:
@@ -29,22 +29,24 @@ class Framework:
     Attributes:
         module: What has been imported where it is in use; the hook needs nothing that is not there by then.
         adapter: Our module for it, whose `attach()` puts the hook in place and returns what takes it away.
+        name: As people write it.
     """
 
     module: str
     adapter: str
+    name: str = ""
 
 
 FRAMEWORKS: tuple[Framework, ...] = (
-    Framework("agents.run", "agentcell.adapters.openai_agents_hooks"),
-    Framework("dspy", "agentcell.adapters.dspy"),
-    Framework("google.adk.runners", "agentcell.adapters.google_adk_hooks"),
-    Framework("langchain_core.tracers.context", "agentcell.adapters.langchain"),
-    Framework("llama_index_instrumentation", "agentcell.adapters.llama_index_spans"),
-    Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry"),
-    Framework("pydantic_ai", "agentcell.adapters.pydantic_ai"),
-    Framework("smolagents.agents", "agentcell.adapters.smolagents_hooks"),
-    Framework("workflows.context", "agentcell.adapters.llama_index_steps"),
+    Framework("agents.run", "agentcell.adapters.openai_agents_hooks", "the OpenAI Agents SDK"),
+    Framework("dspy", "agentcell.adapters.dspy", "DSPy"),
+    Framework("google.adk.runners", "agentcell.adapters.google_adk_hooks", "Google ADK"),
+    Framework("langchain_core.tracers.context", "agentcell.adapters.langchain", "LangChain"),
+    Framework("llama_index_instrumentation", "agentcell.adapters.llama_index_spans", "LlamaIndex"),
+    Framework("opentelemetry.sdk.trace", "agentcell.adapters.opentelemetry", "OpenTelemetry"),
+    Framework("pydantic_ai", "agentcell.adapters.pydantic_ai", "pydantic-ai"),
+    Framework("smolagents.agents", "agentcell.adapters.smolagents_hooks", "smolagents"),
+    Framework("workflows.context", "agentcell.adapters.llama_index_steps", "LlamaIndex"),
 )
 """All of them."""
 
@@ -96,8 +98,8 @@ class Ambience:
                     detach()
 
     def hears(self, name: str) -> bool:
-        """Whether the hook of our adapter module whose name begins so is in place."""
-        return any(framework.adapter.rpartition(".")[2].startswith(name) for framework in tuple(self._detach))
+        """Whether the hook of the framework that people call so is in place."""
+        return any(framework.name == name for framework in tuple(self._detach))
 
     def _imported(self, module: str) -> None:
         with self._lock:
@@ -115,7 +117,7 @@ class Ambience:
 def _is_imported(module: str) -> bool:
     """Whether the module has been imported, and wholly so: another thread may be at it."""
     found = sys.modules.get(module)
-    return found is not None and not getattr(getattr(found, "__spec__", None), "_initializing", False)
+    return found is not None and not is_in_the_making(getattr(found, "__spec__", None))
 
 
 AMBIENCE = Ambience(FRAMEWORKS)

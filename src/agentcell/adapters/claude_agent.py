@@ -115,7 +115,7 @@ class ClaudeMessagesReader:
 
     def _begun(self) -> Told:
         if self._told is None:
-            turn = self._adapter.ledger.turn(self._run.new_id())
+            turn = self._adapter.ledger.turn(self._run.new_id(), "Claude")
             self._told = Told(turn, Messages(turn, self._tool_result))
             if self._first is not None:
                 turn.adopt(self._first)
@@ -125,8 +125,9 @@ class ClaudeMessagesReader:
     def _agent(self, turn: Turn, event: Any) -> str:
         """The key of the sub-agent that a message belongs to: the tool call that it was started by."""
         key = text_of(event, "parent_tool_use_id")
-        tool = self._adapter.ledger.tools.get(key)
         if key:
+            key = turn.own_key(key)
+            tool = self._adapter.ledger.tools.get(key)
             arguments = {} if tool is None else tool.arguments
             turn.start_agent(key, text_of(arguments, "subagent_type", "description") or "Sub-agent", inside=key)
         return key
@@ -140,7 +141,7 @@ class ClaudeMessagesReader:
 
     def _tool_result(self, block: Any) -> None:
         told = self._begun()
-        key, result = text_of(block, "tool_use_id"), readable(field_of(block, "content"))
+        key, result = told.turn.own_key(text_of(block, "tool_use_id")), readable(field_of(block, "content"))
         failed = field_of(block, "is_error") is True
         said = (result if isinstance(result, str) else "the tool failed") if failed else None
         if key not in told.tasks.values():
@@ -151,6 +152,7 @@ class ClaudeMessagesReader:
     def _task(self, told: Told, event: Any) -> None:
         """A sub-agent that may go on when the call that started it is over."""
         task, key = text_of(event, "task_id"), text_of(event, "tool_use_id")
+        key = told.turn.own_key(key) if key else ""
         status = text_of(event, "status")
         if type(event).__name__ == "TaskStartedMessage" and key:
             told.tasks[task] = key
@@ -171,10 +173,10 @@ class ClaudeMessagesReader:
         if rest is not None:
             told.messages.end("", usage=rest)
         for denied in items_of(event, "permission_denials"):
-            turn.refuse_tool(text_of(denied, "tool_use_id"), "it was not permitted")
+            turn.refuse_tool(turn.own_key(text_of(denied, "tool_use_id")), "it was not permitted")
         deferred = field_of(event, "deferred_tool_use")
         if deferred is not None:
-            key, name = text_of(deferred, "id"), text_of(deferred, "name")
+            key, name = turn.own_key(text_of(deferred, "id")), text_of(deferred, "name")
             turn.ask_tool(key, name, arguments_of(field_of(deferred, "input")))
             turn.pause(key, f"May `{name}` run?", choices=("allow", "deny"), call=key)
         if subtype in LIMITS:

@@ -117,7 +117,8 @@ class Messages:
                 self._turn.reconcile(message.key, thinking=message.thinking, agent=message.agent)
                 self._turn.end_thinking(message.key, (ThinkingBlock(content=words, signature=signature),))
             case "ToolUseBlock" | "ServerToolUseBlock":
-                key, name, arguments = text_of(block, "id"), text_of(block, "name"), arguments_of(field(block, "input"))
+                key, name = self._turn.own_key(text_of(block, "id")), text_of(block, "name")
+                arguments = arguments_of(field(block, "input"))
                 self._turn.start_tool(key, name, arguments, agent=message.agent, model=message.key)
             case "ToolResultBlock" | "ServerToolResultBlock":
                 self._tool_result(block)

@@ -54,7 +54,7 @@ class Call:
     def is_for_a_tool(self) -> bool:
         """Whether a tool waits for what it gives."""
         if self.parent is None:
-            return bool(self.tool or self.agent)
+            return bool(self.tool or self.agent or self.turn.is_inside)
         return self.tool is not None or self.parent.is_for_a_tool
 
 
@@ -87,12 +87,8 @@ class Calls:
                 return None
             parent = self._many[-1]
         if parent is None:
-            turn = self.ledger.turn(call_id)
+            turn = self.ledger.turn(call_id, type(instance).__name__)
             call = Call(call_id, turn, Answer(turn), None, instance)
-            around = self.ledger.call_here()
-            if around is not None:  # a tool of another framework, or of the user's own, waits for what it gives
-                turn.start_agent(call_id, call.kind, around=around)
-                call.agent = call_id
         else:
             call = Call(call_id, parent.turn, parent.answer, parent, instance, parent.agent, parent.tool)
         self._calls[call_id] = call

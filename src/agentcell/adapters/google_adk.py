@@ -50,8 +50,8 @@ class GoogleADKAdapter:
             return known
         name, before = text_of(field_of(context, "agent"), "name"), sys.exc_info()[1]
         around = INSIDE.get()
-        if around is None or around.invocation.over or around.invocation.turn.run is not self.run:
-            invocation = Invocation(self.ledger.turn(context.invocation_id), first=name, before=before)
+        if around is None or around.invocation.over or not self.ledger.is_here(around.invocation.turn, around.key):
+            invocation = Invocation(self.ledger.turn(context.invocation_id, name), first=name, before=before)
         else:
             own, turn = context.invocation_id, around.invocation.turn
             turn.start_agent(own, name, agent=around.agent, inside=around.key)

@@ -41,8 +41,8 @@ class Invocation:
     over: bool = False
 
     def key(self, call_id: str | None) -> str:
-        """The key of a tool call: agents one inside the other may use the same ids."""
-        return f"{self.own}:{call_id}" if self.own else call_id or ""
+        """The key of a tool call: agents one inside the other, or side by side, may use the same ids."""
+        return f"{self.own}:{call_id}" if self.own else self.turn.own_key(call_id or "")
 
     def agent(self, name: str) -> str:
         """The key of an agent that was started."""

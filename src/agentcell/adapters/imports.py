@@ -1,16 +1,16 @@
-"""Tells when a module has been imported that was not there yet; nothing is imported to find out."""
+"""Tells when a module has been imported that was not there yet, or not wholly; nothing is imported to find out."""
 
 from __future__ import annotations
 
 import sys
 import threading
 from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from importlib.machinery import ModuleSpec
     from types import ModuleType
 
 
@@ -28,15 +28,24 @@ class ImportWatch(MetaPathFinder):
         self._names = frozenset(names)
         self._tell = tell
         self._asking = threading.local()
+        self._begun: list[ModuleSpec] = []  # of modules whose import had begun before
 
     def start(self) -> None:
         """Begins to watch."""
         sys.meta_path.insert(0, self)
+        for name in self._names:
+            spec = getattr(sys.modules.get(name), "__spec__", None)
+            if type(spec) is ModuleSpec and is_in_the_making(spec):
+                spec.__dict__["_agentcell_tell"] = self._tell
+                spec.__class__ = _TellingSpec
+                self._begun.append(spec)
 
     def stop(self) -> None:
         """Watches no longer, and leaves nothing behind."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
+        for spec in self._begun:
+            _give_back(spec)
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002 - the interpreter's
         """What the other finders say, with a loader that tells afterwards; None for what nobody waits for."""
@@ -50,6 +59,28 @@ class ImportWatch(MetaPathFinder):
         if spec is not None and spec.loader is not None:
             spec.loader = _TellingLoader(spec.loader, self._tell)
         return spec
+
+
+def is_in_the_making(spec: Any) -> bool:
+    """Whether a module with this spec is being imported, and not done: by another thread, or around this code."""
+    return bool(getattr(spec, "_initializing", False))
+
+
+class _TellingSpec(ModuleSpec):
+    """The spec of a module that another thread is at; the interpreter marks in it when that is done, and then it is its own again."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "_initializing" and not value:
+            tell = _give_back(self)
+            if tell is not None and self.name in sys.modules:  # else its import has failed
+                tell(self.name)
+
+
+def _give_back(spec: ModuleSpec) -> Callable[[str], None] | None:
+    spec.__class__ = ModuleSpec
+    tell: Callable[[str], None] | None = spec.__dict__.pop("_agentcell_tell", None)
+    return tell
 
 
 class _TellingLoader(Loader):

@@ -43,12 +43,12 @@ class LangChainAdapter(ModelCallbacks, ToolCallbacks):
     ) -> None:
         self.run.raise_if_stopping()
         with self.calls.ledger.lock:
-            call = self.calls.begin(run_id, parent_run_id, str(more.get("name") or "chain"), metadata)
+            name = str(more.get("name") or "chain")
+            call = self.calls.begin(run_id, parent_run_id, name, metadata, agent="" if name == "LangGraph" else name)
             if call is None:
                 return
             if call.parent is None:
                 self.calls.pauses.resume(inputs)
-                self.calls.enter_agent(call, "" if call.name == "LangGraph" else call.name)
             elif call.parent.parent is not None and any(tag.startswith("graph:step:") for tag in tags or ()):
                 self.calls.become_agent(call.parent)  # what has nodes is a graph, and this one runs inside something
                 call.agent, call.tool = call.parent.agent, None
@@ -85,7 +85,7 @@ class LangChainAdapter(ModelCallbacks, ToolCallbacks):
 
     def _answer(self, call: Call, outputs: Any) -> None:
         """The answer is what the outermost call returns: its models may have said more (a router does), or others what it passes on."""
-        if call.agent or not call.models:
+        if call.turn.is_inside or not call.models:
             return
         answer = call.said
         if isinstance(outputs, str):

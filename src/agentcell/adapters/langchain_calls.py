@@ -87,26 +87,29 @@ class Calls:
         self._owners: dict[str, str] = {}  # agents by the id of a call, the first that used it
         self._own: dict[tuple[str, str], str] = {}  # of tool calls, by turn and the key that they have in their agent
 
-    def begin(self, run_id: UUID, parent_run_id: UUID | None, name: str, metadata: Mapping[str, Any] | None) -> Call | None:
-        """A call begins; None for one that is known: whoever gave the handler twice is told once."""
+    def begin(
+        self,
+        run_id: UUID,
+        parent_run_id: UUID | None,
+        name: str,
+        metadata: Mapping[str, Any] | None,
+        *,
+        agent: str | None = None,
+    ) -> Call | None:
+        """A call begins; None for one that is known: whoever gave the handler twice is told once.
+
+        `agent` is what the outermost call is called if it is an agent, or a model.
+        """
         if run_id in self.open:
             return None
         parent = self.open.get(parent_run_id) if parent_run_id is not None else None
         key, place = str(run_id), str((metadata or {}).get("langgraph_node") or "")
         if parent is None:
-            call = Call(self.ledger.turn(key), None, name, "", None, place, key)
+            call = Call(self.ledger.turn(key, agent), None, name, "", None, place, key)
         else:
             call = Call(parent.turn, parent, name, parent.agent, parent.tool, place, key)
         self.open[run_id] = call
         return call
-
-    def enter_agent(self, call: Call, name: str) -> bool:
-        """Whether a tool waits for what an outermost call gives, and it is a sub-agent there: another framework's, or the user's own."""
-        around = self.ledger.call_here() if call.parent is None else None
-        if around is not None:
-            call.turn.start_agent(call.key, name, around=around)
-            call.agent = call.key
-        return around is not None
 
     def end_turn(self, call: Call, error: BaseException | None) -> None:
         """An outermost call is over, and with it whatever LangChain has not ended in it."""

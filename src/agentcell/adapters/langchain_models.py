@@ -45,20 +45,20 @@ class ModelCallbacks(Callbacks):
             told = metadata or {}
             asked = more.get("invocation_params") or {}
             model = told.get("ls_model_name") or asked.get("model") or asked.get("model_name")
-            call = self.calls.begin(run_id, parent_run_id, str(model or "Model"), metadata)
+            inner, name = _inner_name(told, more.get("tags")), str(model or "Model")
+            call = self.calls.begin(run_id, parent_run_id, name, metadata, agent=inner or name)
             if call is None:
                 return
             call.root.models += 1
             call.structured = bool((more.get("options") or {}).get("ls_structured_output_format"))
-            inner = _inner_name(told, more.get("tags"))
             # A model that a tool asks speaks to that tool.
-            if not self.calls.enter_agent(call, inner or call.name) and (inner or call.tool is not None):
+            if (inner or call.tool is not None) and not (call.parent is None and call.turn.is_inside):
                 call.turn.start_agent(call.key, inner or call.name, agent=call.agent, inside=call.tool)
                 call.agent = call.key
             call.hosted = HostedTools(call.turn, call.key, call.agent)
             provider = told.get("ls_provider")
             offers = offers_of(asked.get("tools"))
-            call.turn.start_model(call.key, agent=call.agent, model=model, provider=provider, tools=offers)
+            call.turn.start_model(call.key, agent=call.agent, model=model, provider=provider, tools=offers, strand=call.place)
 
     on_llm_start = on_chat_model_start
 

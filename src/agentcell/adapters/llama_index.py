@@ -76,8 +76,8 @@ class LlamaIndexAdapter:
 
     def begin(self, key: str, *, outer: Flow | None = None, inside: str | None = None, name: str = "") -> Flow:
         """A workflow begins to run, if not by itself then in `outer`, in its tool call with the key `inside`."""
-        if outer is None:
-            return Flow(self.ledger.turn(key), key)
+        if outer is None or (inside and not self.ledger.is_here(outer.turn, inside)):
+            return Flow(self.ledger.turn(key, name), key)
         outer.turn.start_agent(key, name, agent=outer.agent, inside=inside)
         return Flow(outer.turn, key, agent=key, root=key)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentcell.run import Run
+    from agentcell.tool_call import FrameworkCall
 
 WHERE = "listening to LlamaIndex"
 
@@ -32,6 +33,7 @@ class Span:
         whole: Whether it is the workflow's own.
         alone: Whether it is that of a model that was asked outside of all workflows.
         tool: The key of the tool call that it is in.
+        inside: What makes the code of a tool's own step a part of its call.
     """
 
     adapter: LlamaIndexAdapter
@@ -39,6 +41,7 @@ class Span:
     whole: bool = False
     alone: bool = False
     tool: str = ""
+    inside: FrameworkCall | None = None
 
     @property
     def run(self) -> Run:
@@ -84,9 +87,9 @@ class Ears:
 
     def _begin(self, run: Run, span_id: str, instance: Any, parent: Span | None) -> Span:
         adapter = run.adapter(LlamaIndexAdapter)
-        if parent is None:
-            return Span(adapter, adapter.begin(span_id), whole=True)
         name = text_of(instance, "name") or type(instance).__name__
+        if parent is None:
+            return Span(adapter, adapter.begin(span_id, name=name), whole=True)
         return Span(adapter, adapter.begin(span_id, outer=parent.flow, inside=parent.tool, name=name), whole=True)
 
     def _step(self, span: Span, arguments: Any, tags: Any) -> Span:
@@ -99,6 +102,7 @@ class Ears:
         if type(event).__name__ == "ToolCall":
             span.adapter.start_tool(span.flow, event)
             span.tool = span.flow.tool_key(event)
+            span.inside = span.flow.turn.enter_tool(span.tool)
         elif is_a(event, "HumanResponseEvent"):
             span.adapter.resume(span.flow, event, call=None)
         elif event is not None:
@@ -114,6 +118,8 @@ class Ears:
         if span is None:
             return
         with span.run.guarding(WHERE):
+            if span.inside is not None:
+                span.inside.leave()
             if span.whole:
                 self._end(span, instance, result, error)
             elif type(result).__name__ == "AgentOutput":
@@ -124,7 +130,8 @@ class Ears:
                 span.adapter.pause(span.flow, result, call=span.tool or None)
 
     def _end(self, span: Span, workflow: Any, result: Any, error: BaseException | None) -> None:
-        self._models = {key: one for key, one in self._models.items() if one.span.flow is not span.flow}
+        for key in [key for key, one in tuple(self._models.items()) if one.span.flow is span.flow]:
+            self._models.pop(key, None)  # in place: another thread may be adding to them
         if result is None and error is None:
             error = CancelledError("the workflow was cancelled")
         span.adapter.end(span.flow, error)
@@ -153,7 +160,7 @@ class Ears:
         if kind in ("LLMChatInProgressEvent", "LLMCompletionInProgressEvent"):
             self._hear_piece(asked, event.response)
         elif kind in ("LLMChatEndEvent", "LLMCompletionEndEvent"):
-            del self._models[span_id]
+            self._models.pop(span_id, None)
             adapter, flow = asked.span.adapter, asked.span.flow
             adapter.hear_output(flow, asked.key, event.response, field(event.response, "raw"))
             if asked.span.alone:
@@ -182,10 +189,10 @@ class Ears:
         if run is None:
             return
         with run.guarding(WHERE):
+            model = text_of(field(event, "model_dict"), "model", "model_name") or None
             if span is None:
                 adapter = run.adapter(LlamaIndexAdapter)
-                span = Span(adapter, adapter.begin(span_id), alone=True)
-            model = text_of(field(event, "model_dict"), "model", "model_name") or None
+                span = Span(adapter, adapter.begin(span_id, name=model or "Model"), alone=True)
             self._models[span_id] = Asked(span, span.adapter.ask(span.flow, model=model))
 
     def _fail(self, span_id: str, error: BaseException) -> None:

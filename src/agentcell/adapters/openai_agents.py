@@ -13,9 +13,9 @@ from agentcell.adapters.fields import arguments_of, field, items_of, plain, text
 from agentcell.adapters.hearing import heard
 from agentcell.adapters.ledger import Ledger
 from agentcell.adapters.openai_agents_calls import (
-    CURRENT,
     FAILED,
     RunnerCall,
+    current,
     function_span,
     guardrail_in,
     known,
@@ -34,6 +34,7 @@ from agentcell.adapters.openai_responses import (
     usage_of,
 )
 from agentcell.events import LimitReached, Noted, ToolOffer
+from agentcell.tool_call import call_around
 
 if TYPE_CHECKING:
     from agentcell.run import Run
@@ -48,26 +49,33 @@ class OpenAIAgentsAdapter:
         self.run = run
         self.ledger = Ledger(run)
         self._by_usage: dict[int, RunnerCall] = {}  # those that only their hooks or their stream tell of
+        self.streaming: list[RunnerCall] = []  # those whose stream may still be read
         self.heard: tuple[Any, ...] = ()  # the newest events: the same stream may be heard in two ways
 
     def close(self, error: BaseException | None = None) -> None:
         """The run's block is left."""
         self._by_usage.clear()
+        self.streaming.clear()
         self.ledger.close(error)
 
     # Calls of the runner
 
     def begin(self, agent: Any, given: Any, context: Any) -> RunnerCall:
         """The runner is called with `agent`; `given` is the input, or the state of a run that was interrupted."""
-        outer = CURRENT.get()
-        if outer is not None and outer.turn.run is self.run and not outer.over:
-            tool = self._tool_around(outer, context)
+        outer = current()
+        tool = self._tool_around(outer, context) if outer is not None else None
+        if (
+            outer is not None
+            and outer.turn.run is self.run
+            and not outer.over
+            and (tool is None or self.ledger.is_here(outer.turn, tool))
+        ):
             key = f"{tool or self.run.new_id()} {text_of(agent, 'name')}"
             outer.turn.start_agent(key, text_of(agent, "name"), agent=outer.agent, inside=tool)
             return RunnerCall(self.run.new_id(), outer.turn, agent=key, root=False)
         turn = resume(self.ledger, given)
         key = self.run.new_id()
-        return RunnerCall(key, turn or self.ledger.turn(key))
+        return RunnerCall(key, turn or self.ledger.turn(key, text_of(agent, "name")))
 
     def finish(self, call: RunnerCall, result: Any = None, error: BaseException | None = None) -> None:
         """The runner is through, or waits on the person."""
@@ -97,15 +105,17 @@ class OpenAIAgentsAdapter:
     def _tool_around(self, outer: RunnerCall, context: Any) -> str | None:
         """The tool call of `outer` that this code runs in: as the SDK says, or else the newest that runs."""
         told = text_of(context, "tool_call_id")
-        if told in self.ledger.tools:
-            return told
+        if told and outer.tool(told) in self.ledger.tools:
+            return outer.tool(told)
         running = self._running(outer)
         return running[-1] if running else None
 
     def call_here(self) -> str | None:
         """The id of the tool call that this code is in, None where the SDK does not say it: of several at once, where it does not trace."""
-        call = CURRENT.get()
-        running = self._running(call) if call is not None and call.turn.run is self.run else []
+        call = current()
+        if call is None or call.turn.run is not self.run or call.entered != call_around(self.run):
+            return None  # or this code is in a tool of another framework, inside that of this one
+        running = self._running(call)
         return self.ledger.tools[running[0]].call_id if len(running) == 1 else None
 
     def _running(self, call: RunnerCall) -> list[str]:
@@ -154,7 +164,7 @@ class OpenAIAgentsAdapter:
         )
         for item in asked:
             name = name_of(item, text_of(item, "type"))
-            call.turn.ask_tool(call_id_of(item), name, input_of(item), agent=call.agent, model=key)
+            call.turn.ask_tool(call.tool(call_id_of(item)), name, input_of(item), agent=call.agent, model=key)
         self.run.raise_if_stopping()
 
     @heard
@@ -190,7 +200,7 @@ class OpenAIAgentsAdapter:
     def on_agent_end(self, context: Any, _agent: Any, output: Any) -> None:
         """The agent has its final output; where nobody sees the runner return, this is the end."""
         call = self._call(context)
-        if call is not CURRENT.get():
+        if call is not current():
             self._by_usage.pop(id(field(context, "usage")), None)
             self.finish(call, {"final_output": output})
 
@@ -198,7 +208,8 @@ class OpenAIAgentsAdapter:
 
     def attend(self, handle: Any) -> RunnerCall:
         """The call that this stream tells of."""
-        told = getattr(handle, "agentcell_call", None)
+        about = getattr(handle, "agentcell_call", None)
+        told = about() if callable(about) else None
         if isinstance(told, RunnerCall):
             return told
         return self._known_by(field(field(handle, "context_wrapper"), "usage"), resumed=None)
@@ -216,14 +227,14 @@ class OpenAIAgentsAdapter:
 
     def _tell_hosted(self, call: RunnerCall, model: str, item: Any) -> None:
         """A tool that the provider has run, if its stream has not told of it."""
-        kind, call_id = text_of(item, "type"), call_id_of(item)
+        kind, call_id = text_of(item, "type"), call.tool(call_id_of(item))
         if kind in HOSTED and call_id not in self.ledger.tools:
             call.turn.start_tool(call_id, name_of(item, kind), input_of(item), agent=call.agent, model=model)
             call.turn.end_tool(call_id, result=result_of(item, kind), error=error_of(item))
 
     def _call(self, context: Any) -> RunnerCall:
         """The runner's call that a hook is about."""
-        call = CURRENT.get()
+        call = current()
         if call is not None and call.turn.run is self.run and not call.over:
             return call
         return self._known_by(field(context, "usage"), resumed=text_of(context, "tool_call_id"))
@@ -232,9 +243,10 @@ class OpenAIAgentsAdapter:
         # All contexts of a run share one count of its tokens, and nothing else.
         call = self._by_usage.get(id(usage))
         if call is None:
-            waiting = self.ledger.tools.get(resumed or "")
+            # A call of the runner begins with a model; one that begins with a tool goes on, and nobody may have told that it waited.
+            waiting = self.ledger.tools.get(self.ledger.waiting(resumed or "") or resumed or "")
             key = self.run.new_id()
-            turn = waiting.turn if waiting is not None and waiting.state == "waiting" else self.ledger.turn(key)
+            turn = waiting.turn if waiting is not None and waiting.state in ("asked", "waiting") else self.ledger.turn(key)
             call = self._by_usage[id(usage)] = RunnerCall(key, turn, hold=usage)
         return call
 
@@ -242,7 +254,7 @@ class OpenAIAgentsAdapter:
         """The id of a tool call; those of tools that are no functions have none, and are told in order."""
         told = text_of(context, "tool_call_id")
         if told:
-            return told
+            return call.tool(told)
         name = text_of(tool, "name")
         open_ones = [key for key, one in self.ledger.tools.items() if one.turn is call.turn and one.state in ("asked", "running")]
         alike = [key for key in open_ones if self.ledger.tools[key].name == name]

@@ -7,9 +7,11 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from agentcell.adapters.fields import field, items_of, text_of
+from agentcell.tool_call import call_around
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from weakref import ref
 
     from agentcell.adapters.ledger import Turn
     from agentcell.adapters.openai_responses import ResponsesReader
@@ -35,6 +37,7 @@ class RunnerCall:
         handed: The calls that handed the conversation over.
         over: Whether it has ended.
         max_turns: How many model calls it may make, None where nobody said.
+        entered: The tool call of the user's own code, or of another framework, that it was made in.
         hold: Kept, so that its `id` stays its own.
     """
 
@@ -49,15 +52,26 @@ class RunnerCall:
         self.handed: set[str] = set()
         self.over = False
         self.max_turns: int | None = None
+        self.entered = call_around(turn.run)
         self.hold = hold
 
     def model(self, number: int) -> str:
         """The key of its n-th model call."""
         return f"{self.key}/{number}"
 
+    def tool(self, call_id: str) -> str:
+        """The key of a tool call: agents side by side may ask their models under the same ids."""
+        return self.turn.own_key(call_id, self.first_agent)
 
-CURRENT: ContextVar[RunnerCall | None] = ContextVar("agentcell_openai_agents", default=None)
-"""The runner's call that this code is in, where the ambient hook has seen it begin."""
+
+CURRENT: ContextVar[ref[RunnerCall] | None] = ContextVar("agentcell_openai_agents", default=None)
+"""The runner's call that this code is in; weakly, for the user may keep a task of the SDK's, and its context with it."""
+
+
+def current() -> RunnerCall | None:
+    """The runner's call that this code is in, where the ambient hook has seen it begin."""
+    call = CURRENT.get()
+    return None if call is None else call()
 
 
 def model_of(agent: Any) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from agentcell.adapters.ambient import run_here
 from agentcell.adapters.openai_agents import OpenAIAgentsAdapter
@@ -78,7 +79,7 @@ class _Hearing:
                 self._call.max_turns = options.get("max_turns")
 
     def __enter__(self) -> Self:
-        self._token = CURRENT.set(self._call)
+        self._token = CURRENT.set(None if self._call is None else ref(self._call))
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -94,19 +95,21 @@ class _Hearing:
     def streams(self, result: Any) -> Any:
         """The runner goes on in a task of its own."""
         call, adapter = self._call, self._adapter
-        if call is None or adapter is None:
+        stream_events, run_task = getattr(result, "stream_events", None), getattr(result, "run_loop_task", None)
+        if call is None or adapter is None or stream_events is None or run_task is None:  # somebody's own runner may give anything
             return result
-        stream_events, run_task, finish, guarding = result.stream_events, result.run_loop_task, self._finish, self._guarding
+        # The user may keep the result for longer than the run, so it holds the run weakly; as long as the block is open the adapter has it.
+        adapter.streaming.append(call)
+        hearer, about = ref(adapter), ref(call)
 
-        async def heard_events(self: Any = result) -> AsyncIterator[Any]:  # noqa: ARG001 - so a generator knows its handle
+        async def heard_events(self: Any = result) -> AsyncIterator[Any]:
             events = stream_events()
             try:
                 async for event in events:
-                    with guarding():
-                        hear(adapter, call, event)
+                    _tell(hearer(), about(), hear, event)
                     yield event
             except Exception as error:
-                finish(result, error)
+                _tell(hearer(), about(), OpenAIAgentsAdapter.finish, self, error)
                 raise
             finally:
                 await events.aclose()
@@ -117,7 +120,7 @@ class _Hearing:
 
         with self._guarding():
             result.stream_events = heard_events
-            result.agentcell_call = call
+            result.agentcell_call = about
             run_task.add_done_callback(through)
         return result
 
@@ -129,6 +132,13 @@ class _Hearing:
     def _guarding(self) -> Any:
         assert self._run is not None  # noqa: S101 - for the type checker: asked only where there is a run
         return self._run.guarding(f"listening to {OpenAIAgentsAdapter.framework}")
+
+
+def _tell(adapter: OpenAIAgentsAdapter | None, call: RunnerCall | None, tell: Callable[..., None], *told: Any) -> None:
+    """Tells what a stream brought, to who still listens."""
+    if adapter is not None and call is not None:
+        with adapter.run.guarding(f"listening to {adapter.framework}"):
+            tell(adapter, call, *told)
 
 
 def _cancelled(task: Any, result: Any) -> BaseException | None:

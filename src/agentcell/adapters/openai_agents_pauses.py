@@ -20,23 +20,24 @@ def resume(ledger: Ledger, given: Any) -> Turn | None:
     turn = None
     for item in interruptions():
         call_id = call_id_of(field(item, "raw_item"))
-        known = ledger.tools.get(call_id)
-        if known is None:
+        key = ledger.waiting(call_id)
+        if key is None:
             continue
+        known = ledger.tools[key]
         turn = known.turn if ledger.find(known.turn.key) is known.turn else turn
         approved = given._context.is_tool_approved(item.name, call_id)  # noqa: SLF001 - the state has no other way to say it
         if approved is False:
-            ledger.resume(call_id, "reject")
-            known.turn.refuse_tool(call_id, "it was not approved")
+            ledger.resume(key, "reject")
+            known.turn.refuse_tool(key, "it was not approved")
         elif approved:
-            ledger.resume(call_id, "approve")
+            ledger.resume(key, "approve")
     return turn
 
 
 def ask_person(call: RunnerCall, item: Any) -> None:
     """The runner came back because a tool call, `item`, must be approved."""
     raw = field(item, "raw_item")
-    call_id = call_id_of(raw)
+    call_id = call.tool(call_id_of(raw))
     name, arguments = text_of(item, "name", "tool_name") or text_of(raw, "name"), arguments_of(field(raw, "arguments"))
     call.turn.ask_tool(call_id, name, arguments, agent=call.agent)
     call.turn.pause(call_id, f"May `{name}` run?", choices=("approve", "reject"), call=call_id)

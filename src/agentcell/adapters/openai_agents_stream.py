@@ -30,7 +30,7 @@ def hear(adapter: OpenAIAgentsAdapter, call: RunnerCall, event: Any) -> None:
 
 def _hear_model(call: RunnerCall, event: Any) -> None:
     if call.reader is None:
-        call.reader = ResponsesReader(TurnCall(call.turn, call.model(call.read + 1), agent=call.agent))
+        call.reader = ResponsesReader(TurnCall(call.turn, call.model(call.read + 1), agent=call.agent, owner=call.first_agent))
     call.reader.read(event)
     if text_of(event, "type") in ENDS:
         call.read += 1
@@ -40,13 +40,13 @@ def _hear_model(call: RunnerCall, event: Any) -> None:
 def _hear_item(adapter: OpenAIAgentsAdapter, call: RunnerCall, name: str, item: Any) -> None:
     raw = field(item, "raw_item")
     if name == "tool_called" and text_of(raw, "type") in ASKED:
-        arguments, key = input_of(raw), call.model(max(call.read, call.ended))
-        call.turn.ask_tool(call_id_of(raw), name_of(raw, text_of(raw, "type")), arguments, agent=call.agent, model=key)
+        arguments, key = input_of(raw), call.model(call.read or call.ended)
+        call.turn.ask_tool(call.tool(call_id_of(raw)), name_of(raw, text_of(raw, "type")), arguments, agent=call.agent, model=key)
     elif name == "tool_output":
         output = plain(field(item, "output"))
-        call.turn.end_tool(call_id_of(raw), result=output, error=FAILED if output == FAILED else None)
+        call.turn.end_tool(call.tool(call_id_of(raw)), result=output, error=FAILED if output == FAILED else None)
     elif name == "handoff_occured":
-        adapter.hand_over(call, call_id_of(raw), field(item, "target_agent"))
+        adapter.hand_over(call, call.tool(call_id_of(raw)), field(item, "target_agent"))
 
 
 class AgentStreamReader:

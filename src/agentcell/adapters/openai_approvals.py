@@ -6,7 +6,7 @@ this response does not make was refused (https://platform.openai.com/docs/guides
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcell.adapters.fields import field, text_of
 from agentcell.adapters.openai_responses import call_id_of, name_of
@@ -20,6 +20,8 @@ ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"
 
 class Approvals:
     """The questions of one run, each under the id of the call that it is about."""
+
+    framework: ClassVar[str] = "OpenAI"
 
     def __init__(self, run: Run) -> None:
         self._run = run

@@ -46,6 +46,8 @@ class BackgroundResponse:
 class BackgroundResponses:
     """Those of one run, by their id: the ones that go on and the ones that are over."""
 
+    framework: ClassVar[str] = "OpenAI"
+
     def __init__(self, _run: Run) -> None:
         self.known: dict[str, BackgroundResponse] = {}
 

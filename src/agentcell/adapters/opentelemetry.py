@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from agentcell.adapters.ledger import Turn
     from agentcell.run import Run
 
-# Who emits spans (the beginning of a scope's name), and our adapter that hears it without spans.
+# Who emits spans (the beginning of a scope's name), and the framework that has an adapter which hears it without spans.
 _ADAPTERS = {
-    "pydantic-ai": "pydantic_ai",
-    "gcp.vertex.agent": "google_adk",
-    "openinference.instrumentation.langchain": "langchain",
-    "openinference.instrumentation.openai_agents": "openai_agents",
-    "openinference.instrumentation.pydantic_ai": "pydantic_ai",
-    "openinference.instrumentation.google_adk": "google_adk",
+    "pydantic-ai": "pydantic-ai",
+    "gcp.vertex.agent": "Google ADK",
+    "openinference.instrumentation.langchain": "LangChain",
+    "openinference.instrumentation.openai_agents": "the OpenAI Agents SDK",
+    "openinference.instrumentation.pydantic_ai": "pydantic-ai",
+    "openinference.instrumentation.google_adk": "Google ADK",
     "openinference.instrumentation.smolagents": "smolagents",
-    "openinference.instrumentation.dspy": "dspy",
-    "openinference.instrumentation.llama_index": "llama_index",
-    "openinference.instrumentation.claude_agent_sdk": "claude_agent_sdk",
+    "openinference.instrumentation.dspy": "DSPy",
+    "openinference.instrumentation.llama_index": "LlamaIndex",
+    "openinference.instrumentation.claude_agent_sdk": "the Claude Agent SDK",
 }
 _REMEMBERED = 10_000  # spans whose run is kept in mind; one that never ends must not stay for ever
 
@@ -98,7 +98,7 @@ class OpenTelemetryAdapter:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._ledger = Ledger(run)
+        self._ledger = Ledger(run, shares=True)
         self._lock = threading.RLock()
         self._open: dict[int, _Span] = {}
 
@@ -162,10 +162,10 @@ class OpenTelemetryAdapter:
         return twice or self._has_adapter(spans.scope_of(span))
 
     def _has_adapter(self, scope: str) -> bool:
-        module = next((module for name, module in _ADAPTERS.items() if scope.startswith(name)), None)
-        if module is None:
+        framework = next((framework for name, framework in _ADAPTERS.items() if scope.startswith(name)), None)
+        if framework is None:
             return False
-        return (self.run.options.auto and AMBIENCE.hears(module)) or self.run.has_adapter(module)
+        return (self.run.options.auto and AMBIENCE.hears(framework)) or self.run.has_adapter(framework)
 
     def _is_read(self, told: _Span) -> bool:
         """Whether the run has heard of a model call in another way while this one went on."""

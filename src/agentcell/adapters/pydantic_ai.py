@@ -19,7 +19,9 @@ from agentcell.events import TextDelta, ToolOffer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentcell.adapters.ledger import Turn
     from agentcell.run import Run
+    from agentcell.tool_call import FrameworkCall
 
 CALLING: ContextVar[tuple[PydanticAIAdapter, AgentRun, str] | None] = ContextVar("agentcell_pydantic_ai_tool", default=None)
 """The tool call around this code: who hears it, of which agent run, under which id."""
@@ -68,14 +70,13 @@ class PydanticAIAdapter:
     @heard
     def begin_run(self, ctx: Any) -> None:
         """An agent begins to run."""
-        around = CALLING.get()
-        if around is not None and around[0] is self and self.ledger.find(around[1].turn.key) is around[1].turn:
+        around, name = CALLING.get(), getattr(ctx.agent, "name", None) or "agent"
+        if around is not None and around[0] is self and self.ledger.is_here(around[1].turn, around[2]):
             _, outer, call_id = around
-            name = getattr(ctx.agent, "name", None) or "agent"
             outer.turn.start_agent(ctx.run_id, name, agent=outer.agent, inside=call_id)
             self._runs[ctx.run_id] = AgentRun(outer.turn, ctx.run_id)
         else:
-            self._runs[ctx.run_id] = AgentRun(self.ledger.turn(ctx.run_id))
+            self._runs[ctx.run_id] = AgentRun(self.ledger.turn(ctx.run_id, name))
 
     @heard
     def end_run(self, ctx: Any, *, result: Any = None, error: BaseException | None = None) -> None:
@@ -87,13 +88,13 @@ class PydanticAIAdapter:
         if agent_run.agent:
             agent_run.turn.end_agent(agent_run.agent, error=error)
             return
-        agent_run.turn.close(error)
         if result is not None and not agent_run.said.strip():
-            self._answer(result.output)
+            self._answer(agent_run.turn, result.output)
+        agent_run.turn.close(error)
 
-    def _answer(self, output: Any) -> None:
+    def _answer(self, turn: Turn, output: Any) -> None:
         """Writes an answer that no model has given in words."""
-        if output is None or hasattr(output, "approvals"):  # deferred requests are no answer
+        if output is None or turn.is_inside or hasattr(output, "approvals"):  # deferred requests are no answer
             return
         words = json.dumps(as_json(output), indent=2, ensure_ascii=False)
         text = output if isinstance(output, str) else f"```json\n{words}\n```"
@@ -140,8 +141,8 @@ class PydanticAIAdapter:
         )
 
     @heard
-    def begin_tool(self, ctx: Any, call: Any, arguments: Any) -> None:
-        """A tool is about to run."""
+    def begin_tool(self, ctx: Any, call: Any, arguments: Any) -> FrameworkCall | None:
+        """A tool is about to run, in this code; what makes that a part of the call."""
         self.run.raise_if_stopping()
         agent_run = self._runs.get(ctx.run_id)
         if agent_run is not None and call.tool_name not in agent_run.outputs:
@@ -149,6 +150,8 @@ class PydanticAIAdapter:
                 agent_run.key(call), call.tool_name, as_json(arguments), agent=agent_run.agent, model=agent_run.model
             )
             CALLING.set((self, agent_run, agent_run.key(call)))
+            return agent_run.turn.enter_tool(agent_run.key(call))
+        return None
 
     @heard
     def end_tool(self, ctx: Any, call: Any, *, result: Any = None, error: BaseException | None = None) -> None:

@@ -31,7 +31,10 @@ def capability_class() -> Any:
             return self._streams
 
         async def for_run(self, ctx: Any) -> Any:
-            return self if can_stream(ctx.model) else type(self)(self._adapter, streams=False)
+            streams = False
+            with self._adapter.run.guarding(f"listening to {self._adapter.framework}"):
+                streams = can_stream(ctx.model)
+            return self if streams else type(self)(self._adapter, streams=False)
 
         async def wrap_run(self, ctx: Any, *, handler: Any) -> Any:
             if self._adapter.knows(ctx.run_id):
@@ -56,15 +59,17 @@ def capability_class() -> Any:
             return response
 
         async def wrap_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:  # noqa: ARG002 - the framework's
-            around = CALLING.get()
+            around, inside = CALLING.get(), None
             try:
-                self._adapter.begin_tool(ctx, call, args)
+                inside = self._adapter.begin_tool(ctx, call, args)
                 result = await handler(args)
             except BaseException as error:
                 self._adapter.end_tool(ctx, call, error=error)
                 raise
             finally:
                 CALLING.set(around)
+                if inside is not None:
+                    inside.leave()
             self._adapter.end_tool(ctx, call, result=result)
             return result
 

@@ -203,7 +203,7 @@ class AgentEventsReader:
         if self._deaf:
             return
         if self._heard is None:
-            self._heard = AgentRun(adapter.ledger.turn(self._first.run.new_id()))
+            self._heard = AgentRun(adapter.ledger.turn(self._first.run.new_id(), ""))
             self._heard.turn.adopt(self._first)
         self._read(adapter.ledger, self._heard, event)
 

@@ -52,11 +52,11 @@ class SmolagentsAdapter:
 
     def begin(self, agent: Any, around: tuple[AgentRun, str] | None = None, *, sees_tools: bool = False) -> AgentRun:
         """An agent is about to run; `around` is the agent and the key of its tool call that this happens in, if one does."""
-        key = self.run.new_id()
-        if around is None:
-            return AgentRun(self, agent, key, self.ledger.turn(key), sees_tools=sees_tools)
+        key, name = self.run.new_id(), text_of(agent, "name") or type(agent).__name__
+        if around is None or not self.ledger.is_here(around[0].turn, around[1]):
+            return AgentRun(self, agent, key, self.ledger.turn(key, name), sees_tools=sees_tools)
         outer, tool = around
-        outer.turn.start_agent(key, text_of(agent, "name") or type(agent).__name__, agent=outer.agent, inside=tool)
+        outer.turn.start_agent(key, name, agent=outer.agent, inside=tool)
         return AgentRun(self, agent, key, outer.turn, nested=key, sees_tools=sees_tools)
 
     @heard
@@ -99,6 +99,7 @@ class AgentRun:
         self._sees_tools = sees_tools  # whether somebody tells when a tool begins and ends
         self._asked = 0
         self._last: Any = None  # the newest step
+        self._told: set[str] = set()  # keys of the tool calls of this step
         self._open: dict[str, str] = {}  # tool calls that have no end: how the agent's errors call them
         self._ask()
 
@@ -111,7 +112,7 @@ class AgentRun:
                 self._end_model(step)
                 self._start_tool(event)
             case "ToolOutput":
-                self._end_tool(text_of(event, "id"), result=plain(field(event, "output")))
+                self._end_tool(self._tool(event), result=plain(field(event, "output")))
             case "ActionStep" if event is self._last:
                 self._reach_limit()
             case "ActionStep":
@@ -142,7 +143,7 @@ class AgentRun:
         """A tool begins to run; returns its key, None for one that nobody asked for."""
         if name == ANSWERS:
             return None
-        key = self._adapter.ledger.asked(name, arguments_of(arguments))
+        key = self._adapter.ledger.asked(name, arguments_of(arguments), among=self._open)
         if key is not None:
             self.turn.start_tool(key, name, agent=self.agent)
         return key
@@ -162,6 +163,7 @@ class AgentRun:
     def _ask(self) -> None:
         """A model is asked."""
         self._asked += 1
+        self._told = set()
         tools = field(self.of, "tools")
         offers = [
             ToolOffer(name, text_of(tool, "description"))
@@ -186,10 +188,15 @@ class AgentRun:
             self.code = f"{self._key} {text_of(call, 'id')}"
             self.turn.start_tool(self.code, name, {"code": told}, agent=self.agent, model=self._model)
             return
-        key = text_of(call, "id")
+        key = self._tool(call)
+        self._told.add(key)
         self._open[key] = f"'{name}' with arguments {told}"
         begin = self.turn.ask_tool if self._sees_tools else self.turn.start_tool
         begin(key, name, arguments_of(told), agent=self.agent, model=self._model)
+
+    def _tool(self, call: Any) -> str:
+        """The key of a tool call: agents side by side may ask their models under the same ids."""
+        return self.turn.own_key(text_of(call, "id"), self.agent)
 
     def _end_tool(self, key: str, *, result: Any = None, error: str | None = None) -> None:
         if self._open.pop(key, None) is not None:
@@ -205,7 +212,7 @@ class AgentRun:
             return  # it broke off: what the model or a tool raised comes next
         self._end_model(step)
         for call in items_of(step, "tool_calls"):  # a callback is told of them only here
-            if not self.code and text_of(call, "id") not in self._adapter.ledger.tools:
+            if not self.code and self._tool(call) not in self._told:
                 self._start_tool(call)
         self._end_tools(step, error)
         if field(step, "is_final_answer") is not True:

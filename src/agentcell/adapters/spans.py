@@ -34,7 +34,7 @@ def kind_of(span: Any) -> Kind:
     """What a span is about; as long as its attributes do not say, its name does."""
     attributes = attributes_of(span)
     operation, kind = text_of(attributes, "gen_ai.operation.name"), text_of(attributes, "openinference.span.kind")
-    first, _, rest = span.name.partition(" ")
+    first, _, rest = str(span.name).partition(" ")
     if rest == _NOT_RUN:
         return "other"
     if kind or operation:
@@ -55,8 +55,8 @@ def scope_of(span: Any) -> str:
 def name_of(span: Any) -> str:
     """The name of the tool or the agent that a span is about."""
     said = text_of(attributes_of(span), "gen_ai.tool.name", "gen_ai.agent.name", "gen_ai.workflow.name", "tool.name", "agent.name")
-    first, _, rest = span.name.partition(" ")
-    return said or (rest if first in _OPERATIONS else span.name.removesuffix(".run"))
+    first, _, rest = str(span.name).partition(" ")
+    return said or (rest if first in _OPERATIONS else str(span.name).removesuffix(".run"))
 
 
 def arguments_in(span: Any) -> Mapping[str, Any]:

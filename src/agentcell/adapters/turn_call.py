@@ -21,11 +21,12 @@ class TurnCall(ModelCall):
     response is not told: the key tells calls apart already, and what a framework makes up in its place is often the same for all.
     """
 
-    def __init__(self, turn: Turn, key: str, *, agent: str = "") -> None:
+    def __init__(self, turn: Turn, key: str, *, agent: str = "", owner: str = "") -> None:
         super().__init__(turn.run)
         self._turn = turn
         self._key = key
         self._agent = agent
+        self._owner = owner
         self._asked = 0
 
     @property
@@ -65,20 +66,26 @@ class TurnCall(ModelCall):
         if self._is_over:
             return call_id
         self.end_thinking()
+        key = self._tool(call_id)
         if requested:
-            self._turn.ask_tool(call_id, name, arguments, agent=self._agent, model=self._key)
+            self._turn.ask_tool(key, name, arguments, agent=self._agent, model=self._key)
         else:
-            self._turn.start_tool(call_id, name, arguments, agent=self._agent, model=self._key, inside=parent_id)
+            inside = None if parent_id is None else self._tool(parent_id)
+            self._turn.start_tool(key, name, arguments, agent=self._agent, model=self._key, inside=inside)
         return call_id
+
+    def _tool(self, call_id: str) -> str:
+        """The key of a tool call."""
+        return self._turn.own_key(call_id, self._owner)
 
     def progress(self, call_id: str, payload: Any) -> None:
         """A tool that the provider runs came further."""
-        self._turn.progress(call_id, payload)
+        self._turn.progress(self._tool(call_id), payload)
 
     def end_tool(self, call_id: str, *, result: Any = None, error: str | None = None) -> None:
         """A tool that the provider ran is over."""
         if not self._is_over:
-            self._turn.end_tool(call_id, result=result, error=error)
+            self._turn.end_tool(self._tool(call_id), result=result, error=error)
 
     def finish(self, error: BaseException | None = None, *, closed: bool = False) -> None:
         """The call is over."""

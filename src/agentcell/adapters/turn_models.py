@@ -41,21 +41,28 @@ class TurnModels(TurnState):
         model: str | None = None,
         provider: str | None = None,
         tools: Iterable[ToolOffer] = (),
+        strand: str = "",
     ) -> None:
-        """A model is asked. A second start with the same key tells more about the same call."""
+        """A model is asked. A second start with the same key tells more about the same call.
+
+        `strand` tells conversations apart that go on side by side, as in the nodes of a graph.
+        """
         with self._ledger.lock:
             known = self._models.get(key)
             if known is None:
                 self._ended_models.pop(key, None)
+                if strand:
+                    self._strand_of[key] = strand
                 agent_id = self._agents.get(agent, "")
-                voice = "" if agent in self._speakers else agent_id
+                voice = self.voice if agent in self._speakers else agent_id
                 known = self._models[key] = ModelPart(self._adopted or self.run.new_id(), agent_id, voice)
                 self._adopted = ""
                 self._ledger.model_ids.add(known.call_id)
             self._record(
                 ModelStarted(
                     model_call_id=known.call_id, agent_id=known.agent_id, model=model, provider=provider, tools=tuple(tools)
-                )
+                ),
+                key,
             )
 
     def write(self, key: str, text: str, *, agent: str = "") -> None:
@@ -65,7 +72,7 @@ class TurnModels(TurnState):
             if call is not None:
                 self._end_thinking(call)
                 call.text.append(text)
-                self._spoken = self._spoken if call.voice else call.text
+                self._spoken = call.text if call.voice == self.voice else self._spoken
                 self._record(TextDelta(text=text, model_call_id=call.call_id, agent_id=call.voice))
 
     def think(self, key: str, text: str, *, agent: str = "") -> None:
@@ -168,19 +175,22 @@ class TurnModels(TurnState):
         """
         with self._ledger.lock:
             if not "".join(self._spoken).strip().endswith(text.strip()):
-                self._say(text, new=self._ledger.answered)
+                self._say(text, new=self.run.answered)
 
     def speak(self, text: str) -> None:
         """More of an answer in words that no model call of the agent's said."""
         with self._ledger.lock:
             if text:
-                self._say(text, new=self._ledger.answered and not self._answered)
+                self._say(text, new=self.run.answered and not self._answered)
 
     def _say(self, text: str, *, new: bool) -> None:
         if self._spoken is not self._answered:
             self._answered = self._spoken = []
         self._answered.append(text)
-        self._ledger.answered = True
+        if self.is_inside:
+            self._record(TextDelta(text=text, agent_id=self.voice))
+            return
+        self.run.answered = True
         self._record(TextDelta(text="\n\n" * new + text))
 
     def tell_thought(self, text: str, *, agent: str = "") -> None:

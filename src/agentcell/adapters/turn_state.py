@@ -32,14 +32,27 @@ class ModelPart:
 
 @dataclass(slots=True)
 class ToolPart:
-    """A tool call; `waiting` is one that a person has to approve first."""
+    """A tool call; `waiting` is one that a person has to approve first. `model` is the key of the model call that asked for it."""
 
     call_id: str
     agent_id: str
     turn: Turn
     name: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
     state: Literal["asked", "running", "waiting", "over"] = "asked"
+
+
+class Strand:
+    """One of the conversations with models that go on side by side in a turn: what one asked for, another says nothing of."""
+
+    def __init__(self, turn: TurnState) -> None:
+        self._turn = turn
+
+    @property
+    def over(self) -> bool:
+        """Whether its turn is."""
+        return self._turn.over
 
 
 class TurnState:
@@ -57,9 +70,27 @@ class TurnState:
         self._adopted = ""
         self._spoken: list[str] = []  # what was said last in the agent's own name
         self._answered: list[str] = []  # the same, as far as no model call of the agent's said it
+        self._tools: list[ToolPart] = []  # those that were told here; one may have gone on in a later turn
+        self._own_keys: dict[tuple[str, str], str] = {}  # keys of tool calls, by their owner and their provider's id
+        self._owners: dict[str, str] = {}  # the other way round
+        self._strand_of: dict[str, str] = {}  # by the keys of model calls
+        self._strands: dict[str, Strand] = {}
+        self.over = False
 
-    def _record(self, event: AnyEvent) -> None:
-        self.run.record(event)
+    @property
+    def voice(self) -> str:
+        """The agent whose words the turn's are: "" for the run's own, which speaks to the person."""
+        return self._agents.get("", "")
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether a tool of another framework, or of the user's own code, waits for what the turn gives."""
+        return bool(self.voice)
+
+    def _record(self, event: AnyEvent, model: str = "") -> None:
+        """Tells the run; `model` is the key of the model call that the event belongs to."""
+        strand = self._strand_of.get(model, "")
+        self.run.record(event, self._strands.setdefault(strand, Strand(self)))
 
 
 def verdict(error: BaseException | str | None) -> tuple[CallOutcome, str | None, str | None]:

@@ -15,15 +15,32 @@ if TYPE_CHECKING:
 class TurnTools(TurnState):
     """Tells of the tool calls what the run has not been told."""
 
-    def own_key(self, call_id: str) -> str:
-        """The key for a call that a provider gave this id: the id, but where a call of another turn that goes on has it already.
+    def own_key(self, call_id: str, owner: str = "") -> str:
+        """The key for a call that a provider gave this id: the id, but where another agent at work has used it already.
 
-        Some servers number the calls of each response from nought.
+        Some servers number the calls of each response from nought. Agents of one turn are told apart by their `owner`. A call that waits
+        on the person goes on in whichever turn.
         """
-        known = self._ledger.tools.get(call_id)
-        if known is None or known.turn is self or known.state not in ("asked", "running"):
-            return call_id
-        return f"{self.key}:{call_id}" if self._ledger.find(known.turn.key) is known.turn else call_id
+        with self._ledger.lock:
+            key = self._own_keys.get((owner, call_id))
+            if key is None:
+                key = self._own_keys[owner, call_id] = self._free_key(call_id, owner)
+                self._owners[key] = owner
+                self._ledger.holders[key] = self  # type: ignore[assignment]  # only a Turn inherits from here
+                if key != call_id:
+                    self._ledger.ids[key] = call_id
+            return key
+
+    def _free_key(self, call_id: str, owner: str) -> str:
+        waiting, known = self._ledger.waiting(call_id), self._ledger.tools.get(call_id)
+        if waiting is not None:
+            return waiting
+        holder = self._ledger.holders.get(call_id, None if known is None else known.turn)
+        if holder is self:
+            taken = self._owners.get(call_id, owner) != owner
+        else:
+            taken = holder is not None and self._ledger.find(holder.key) is holder
+        return f"{owner or self.key}:{call_id}" if taken else call_id
 
     def ask_tool(
         self, key: str, name: str, arguments: Mapping[str, Any] | None = None, *, agent: str = "", model: str = ""
@@ -31,7 +48,7 @@ class TurnTools(TurnState):
         """A model (the call with the key `model`) asked for a tool; that this is told late, or again, is nothing new."""
         with self._ledger.lock:
             known = self._ledger.tools.get(key)
-            if known is None or (known.state == "over" and known.turn is not self):
+            if known is None or self._is_another(known, model):
                 known = self._new_tool(key, agent)
             elif known.state != "asked" or (known.name == name and known.arguments == (arguments or {})):
                 return
@@ -50,17 +67,20 @@ class TurnTools(TurnState):
         """A tool begins to run; `inside` is the key of the tool call that it was called from.
 
         A call that starts again is the same call when it was waiting for the person, or when the turn is the same (it is tried once
-        more). Under the id of one that was over before this turn, it is another call: scripted models give the same ids again.
+        more). Under the id of one that was over before this turn, or that another model call asked for, it is another call.
         """
         with self._ledger.lock:
             known = self._ledger.tools.get(key)
-            if known is None or (known.state == "over" and known.turn is not self):
+            if known is None or self._is_another(known, model):
                 known = self._new_tool(key, agent)
             elif known.state == "waiting":
                 self._ledger.resume_call(key)
             elif known.state == "running" and (not arguments or known.arguments):
                 return
-            known.state, known.turn = "running", self  # type: ignore[assignment]  # only a Turn inherits from here
+            if known.turn is not self:
+                known.turn = self  # type: ignore[assignment]  # only a Turn inherits from here
+                self._tools.append(known)
+            known.state = "running"
             outer = self._ledger.tools.get(inside) if inside else None
             self._start_tool(known, name, arguments, model=model, parent=None if outer is None else outer.call_id)
 
@@ -118,15 +138,24 @@ class TurnTools(TurnState):
             known.state = "over"
             self._record(ToolEnded(call_id=known.call_id, agent_id=known.agent_id, outcome="cancelled", error=reason))
 
+    def _is_another(self, known: ToolPart, model: str) -> bool:
+        """Whether a call with the key of one that is over is another: some servers number the calls of each response from nought."""
+        asked_anew = bool(model and known.model and model != known.model)
+        if known.state == "asked":
+            return asked_anew and self.run.is_over(known.call_id)
+        return known.state == "over" and (asked_anew or known.turn is not self)
+
     def _new_tool(self, key: str, agent: str) -> ToolPart:
-        call_id = key if key and key not in self._ledger.tools else self.run.new_id()
+        free = key and key not in self._ledger.tools and (self._ledger.shares or self.run.take_id(key, self._ledger))
+        call_id = key if free else self.run.new_id()
         tool = self._ledger.tools[key] = ToolPart(call_id, self._agents.get(agent, ""), self)  # type: ignore[arg-type]  # the same
+        self._tools.append(tool)
         return tool
 
     def _start_tool(
         self, tool: ToolPart, name: str, arguments: Mapping[str, Any] | None, *, model: str, parent: str | None
     ) -> None:
-        tool.name, tool.arguments = name or tool.name, arguments or tool.arguments
+        tool.name, tool.arguments, tool.model = name or tool.name, arguments or tool.arguments, tool.model or model
         asking = self._models.get(model)
         self._record(
             ToolStarted(
@@ -137,5 +166,6 @@ class TurnTools(TurnState):
                 parent_id=parent,
                 model_call_id=self._ended_models.get(model, "") if asking is None else asking.call_id,
                 requested=tool.state == "asked",
-            )
+            ),
+            tool.model,
         )
