@@ -101,7 +101,16 @@ A = "tests/adapters/"
 F = "tests/frameworks/"
 CLIENTS = tuple(
     f"{A}test_{name}.py"
-    for name in ("openai_chat", "openai_responses", "anthropic_messages", "google_genai", "stream_clients", "tool_runners")
+    for name in (
+        "openai_chat",
+        "openai_responses",
+        "anthropic_messages",
+        "google_genai",
+        "stream_clients",
+        "tool_runners",
+        "openai_background",
+        "openai_approvals",
+    )
 )
 PYDANTIC = f"{A}test_pydantic_ai.py::"
 LITELLM = "ignore:Item:UserWarning"  # of a package that DSPy asks its models through, as it is imported
@@ -190,7 +199,17 @@ ENVIRONMENTS = (
     Environment("dspy-3.0", ("dspy==3.0.4",), PROGRAMS, "adapter", (LITELLM,), NO_END),
     Environment("dspy-2.6", ("dspy==2.6.27",), PROGRAMS, "adapter", (LITELLM,), NO_END),
     Environment("openai-2", ("openai==2.54.0", "anthropic==0.125.0", "google-genai==2.34.0"), CLIENTS, "streams"),
-    Environment("openai-1", ("openai==1.109.1", "anthropic==0.125.0", "google-genai==1.75.0"), CLIENTS, "streams"),
+    Environment(
+        "openai-1",
+        ("openai==1.109.1", "anthropic==0.125.0", "google-genai==1.75.0"),
+        CLIENTS,
+        "streams",
+        cannot={
+            f"{A}test_google_genai.py::test_functions_that_the_sdk_calls_itself_make_several_calls_in_one_stream": (
+                "google-genai 1.75 ends its stream behind such a call"
+            )
+        },
+    ),
 )
 """All of them."""
 
