@@ -30,5 +30,5 @@ def test_a_console_is_known_by_its_request(monkeypatch: pytest.MonkeyPatch, sent
 
 
 def test_a_kernel_of_a_notebook_has_no_console(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("JPY_SESSION_NAME", "/work/run.ipynb")
+    monkeypatch.setenv("JPY_SESSION_NAME", "/notebooks/run.ipynb")
     assert not sent_by_console(shell())
