@@ -261,3 +261,10 @@ def test_a_run_that_was_saved_before_its_end_comes_back_cancelled(tmp_path):
     assert [step.state for step in back.steps] == ["cancelled"]
     assert isinstance(back.events[-1], RunEnded)
     assert back.events[:-1] == run.events[:2]
+
+
+def test_where_nothing_can_be_written_the_error_names_the_file_that_was_asked_for(tmp_path):
+    target = tmp_path / "nowhere" / "run.jsonl"
+    with pytest.raises(FileNotFoundError) as raised:
+        Run().save(target)
+    assert str(raised.value).endswith(f"No such file or directory: {str(target)!r}")

@@ -136,6 +136,16 @@ def test_one_string_is_no_list_of_choices():
         run.pause("Send it?", choices="yes")
 
 
+@pytest.mark.parametrize("choices", [None, 3])
+def test_what_cannot_be_gone_through_is_no_list_of_choices(choices: object):
+    with (
+        agentcell.watch("x", display=False) as run,
+        pytest.raises(TypeError, match=f"must be a sequence of strings.*not {choices}"),
+    ):
+        run.pause("Send it?", choices=choices)
+    assert pauses(run) == []
+
+
 def test_where_a_kernel_has_nobody_to_ask_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch):
     def read(prompt: str) -> str:
         raise NotImplementedError("raw_input was called, but this frontend does not support input requests.")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agentcell.errors import must_be_flag, must_be_text
+from agentcell.errors import describe, must_be_flag, must_be_text
 from agentcell.events import PauseRequested, PauseResumed
 from agentcell.pause import Ask, Question, Questions, ask_console
 from agentcell.reach import Reach
@@ -88,10 +89,8 @@ class Asking(Recorder):
     @contextmanager
     def _asking(self, question: str, choices: Sequence[str], *, words: bool) -> Iterator[Question]:
         must_be_text("the question for run.pause", question)
-        if isinstance(choices, str):  # it would be a choice for each letter
-            raise TypeError(
-                f"the choices for run.pause must be a sequence of strings, like [{choices!r}], not the string {choices!r}"
-            )
+        if isinstance(choices, str) or not isinstance(choices, Iterable):  # a string would be a choice for each letter
+            raise TypeError(f"the choices for run.pause must be a sequence of strings, like ['yes'], not {describe(choices)}")
         offered = tuple(must_be_text("a choice for run.pause", choice) for choice in choices)
         must_be_flag("words", words)
         self.raise_if_stopping()

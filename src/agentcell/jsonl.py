@@ -39,9 +39,8 @@ def write_events(events: Iterable[AnyEvent], path: str | os.PathLike[str]) -> No
                 file.write(json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n")
         draft.replace(target)
     except OSError as error:
-        if error.filename == str(draft):  # nobody has asked for that one
-            error.filename, error.filename2 = str(target), None
-        raise
+        # Of the draft nobody knows.
+        raise type(error)(error.errno, error.strerror, str(target)) from error
     finally:
         draft.unlink(missing_ok=True)
 
