@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import nbformat
+from execute import execute
 from nbclient import NotebookClient
 
 HERE = Path(__file__).resolve().parent
@@ -50,18 +49,7 @@ def main() -> int:
     shutil.copytree(HERE / "recordings", OUT / "recordings", dirs_exist_ok=True)
     notebook = nbformat.read(HERE / "quickstart.ipynb", as_version=4)
     print("Running examples/quickstart.ipynb in a kernel.\n", flush=True)
-    with tempfile.TemporaryDirectory() as home:
-        # The person's own Jupyter and IPython configuration takes no part in it.
-        os.environ |= {"IPYTHONDIR": home, "JUPYTER_CONFIG_DIR": home, "JUPYTER_DATA_DIR": home, "JUPYTER_RUNTIME_DIR": home}
-        TellingClient(
-            notebook,
-            timeout=120,
-            kernel_name="python3",
-            extra_arguments=["--IPKernelApp.log_level=40"],  # it would warn that it listens on this machine
-            store_widget_state=False,
-            record_timing=False,
-            resources={"metadata": {"path": str(OUT)}},
-        ).execute()
+    execute(notebook, OUT, TellingClient)
     nbformat.write(notebook, OUT / "quickstart.ipynb")
     print(f"The executed notebook:  {OUT / 'quickstart.ipynb'}\nA run as a page of its own:  {OUT / 'run.html'}")
     return 0
