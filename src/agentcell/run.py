@@ -347,9 +347,8 @@ class Run(Asking, Readings, Frameworks):
             error_type, line = type(error).__name__, first_line(error)
         elif life.limit is not None:
             outcome = "limited"
-        if self.stopping and (
-            error is None or isinstance(error, asyncio.CancelledError)
-        ):  # code that polls; an interrupted `await`
+        # Code that polls has left by itself, and an interrupted `await` is a cancelled task: the reader has stopped both.
+        if self.stopping and (error is None or isinstance(error, asyncio.CancelledError)):
             outcome, error_type = "cancelled", RunStopped.__name__
         ended = RunEnded(outcome=outcome, error_type=error_type, error=line)
         self._intake.add(cleaned(ended, self._redact))

@@ -171,6 +171,34 @@ def test_a_second_press_interrupts(kernel: Kernel, code: str, error: str):
     assert kernel.value("run.outcome, run.events[-1].error_type") == f"('cancelled', '{told}')"
 
 
+BEHIND = """\
+import threading
+from agentcell.actions import DESK
+entered, leave, over = threading.Event(), threading.Event(), threading.Event()
+def work():
+    with agentcell.watch('x') as run:
+        entered.set()
+        leave.wait()
+    over.set()
+threading.Thread(target=work).start()
+entered.wait()
+"""
+
+
+def test_a_second_press_on_a_run_behind_its_cell_leaves_the_next_cell_alone(kernel: Kernel):
+    cell = kernel.start(BEHIND)
+    kernel.until(stop="ready")
+    assert kernel.finish(cell)["status"] == "ok"
+    kernel.act(type="stop", again=False)
+    kernel.until(stop="stopping")
+    run_id, actions = kernel.run_id, kernel.value("len(DESK._done)")
+    cell = kernel.start(f"while len(DESK._done) == {actions}:\n    time.sleep(0.01)\nleave.set()\nover.wait({SECONDS})")
+    kernel.run_id = run_id
+    kernel.act(type="stop", again=True)
+    assert kernel.finish(cell)["status"] == "ok"
+    assert kernel.value("over.is_set()") == "True"
+
+
 ASK = "with agentcell.watch('x') as run:\n    answer = run.pause('Go on?', choices=['yes', 'no'])\n"
 ASK_ASYNC = "async with agentcell.watch('x') as run:\n    answer = await run.pause_async('Go on?', choices=['yes', 'no'])\n"
 
