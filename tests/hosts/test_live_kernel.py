@@ -192,9 +192,18 @@ def test_a_second_press_on_a_run_behind_its_cell_leaves_the_next_cell_alone(kern
     kernel.act(type="stop", again=False)
     kernel.until(stop="stopping")
     run_id, actions = kernel.run_id, kernel.value("len(DESK._done)")
-    cell = kernel.start(f"while len(DESK._done) == {actions}:\n    time.sleep(0.01)\nleave.set()\nover.wait({SECONDS})")
+    cell = kernel.start(f"""
+print("begun")
+while len(DESK._done) < {actions} + 2:
+    time.sleep(0.01)
+leave.set()
+over.wait({SECONDS})
+""")
+    while kernel.client.get_iopub_msg(timeout=SECONDS)["content"].get("text") != "begun\n":
+        pass
     kernel.run_id = run_id
     kernel.act(type="stop", again=True)
+    kernel.act(type="resync")  # when this one is known, the press has done all that it does
     assert kernel.finish(cell)["status"] == "ok"
     assert kernel.value("over.is_set()") == "True"
 
